@@ -1,0 +1,22 @@
+//! The contracts between services, workers and people, as generated code. Nothing here is written by hand.
+
+/// Every contract with its comments and imports, as an encoded `FileDescriptorSet`.
+pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cambium.binpb"));
+
+pub mod hypha {
+    pub mod v1 {
+        tonic::include_proto!("cambium.hypha.v1");
+    }
+}
+
+pub mod genesis {
+    pub mod v1 {
+        tonic::include_proto!("cambium.genesis.v1");
+    }
+}
+
+pub mod signal {
+    pub mod v1 {
+        tonic::include_proto!("cambium.signal.v1");
+    }
+}
