@@ -1,0 +1,128 @@
+//! Who is calling: what a verified token says, and nothing that a request's body says.
+//! Grants nothing by itself: `auth` and the services decide what a principal may do.
+
+use std::fmt;
+
+use cambium_kernel::WorkspaceId;
+use chrono::{DateTime, Utc};
+
+/// What sort of caller it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A person who answers for the house.
+    Operator,
+    /// One agent in one workspace; all it writes is data.
+    Agent,
+    /// A process that does tasks for the agents it was given.
+    Worker,
+    /// Another service of the house.
+    Service,
+    /// A person who may look.
+    Viewer,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] = [
+        Self::Operator,
+        Self::Agent,
+        Self::Worker,
+        Self::Service,
+        Self::Viewer,
+    ];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Agent => "agent",
+            Self::Worker => "worker",
+            Self::Service => "service",
+            Self::Viewer => "viewer",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A caller whose token was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    pub kind: Kind,
+    /// Its name within its kind: `ada`, an agent's id, `w3`, `hypha`.
+    pub name: String,
+    /// The workspaces it may enter; `*` is every one.
+    pub workspaces: Vec<String>,
+    /// The agents a worker may work for.
+    pub agents: Vec<String>,
+    /// The capabilities a worker may offer.
+    pub capabilities: Vec<String>,
+    /// On whose behalf the token was minted, where somebody acts as another.
+    pub act: Option<String>,
+    pub expires_at: DateTime<Utc>,
+    pub issued_at: DateTime<Utc>,
+}
+
+impl Principal {
+    /// Kind and name, as in `operator:ada`.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        format!("{}:{}", self.kind, self.name)
+    }
+
+    #[must_use]
+    pub fn may_enter(&self, workspace: &WorkspaceId) -> bool {
+        self.workspaces
+            .iter()
+            .any(|entry| entry == "*" || entry == workspace.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(workspaces: &[&str]) -> Principal {
+        Principal {
+            kind: Kind::Operator,
+            name: "ada".to_owned(),
+            workspaces: workspaces.iter().map(|&name| name.to_owned()).collect(),
+            agents: Vec::new(),
+            capabilities: Vec::new(),
+            act: None,
+            expires_at: DateTime::UNIX_EPOCH,
+            issued_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_principal_enters_the_workspaces_it_was_given_and_no_other() {
+        let north = WorkspaceId::parse("north").unwrap();
+
+        assert!(principal(&["south", "north"]).may_enter(&north));
+        assert!(principal(&["*"]).may_enter(&north));
+        assert!(!principal(&["nort", "northern"]).may_enter(&north));
+        assert!(!principal(&[]).may_enter(&north));
+    }
+
+    #[test]
+    fn a_subject_names_kind_and_name() {
+        assert_eq!(principal(&[]).subject(), "operator:ada");
+    }
+
+    #[test]
+    fn every_kind_reads_back_from_its_name() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+        }
+        assert_eq!(Kind::parse("Operator"), None);
+    }
+}

@@ -1,0 +1,4 @@
+mod gate;
+mod port;
+mod raw;
+mod wire;
