@@ -1,0 +1,161 @@
+//! A real genesis on a port of its own, with a database of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use cambium_kernel::SystemClock;
+use cambium_proto::genesis::v1::agent_service_client::AgentServiceClient;
+use cambium_proto::genesis::v1::{Agent, EnrollAgentRequest, EnrollAgentResponse, GetAgentRequest};
+use cambium_service_kit::config::Secret;
+use cambium_service_kit::service;
+use cambium_service_kit::shutdown::Stop;
+use cambium_service_kit::token::{Issuer, SigningKey, Verifier};
+use cambium_testkit::{Bearer, Database, Keys, with_token};
+use genesis_svc::{Config, MIGRATOR};
+use tokio::net::TcpListener;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Response, Status};
+use tonic_types::StatusExt as _;
+use uuid::Uuid;
+
+pub(crate) type Client = AgentServiceClient<InterceptedService<Channel, Bearer>>;
+
+pub(crate) struct Fixture {
+    pub(crate) database: Database,
+    pub(crate) keys: Keys,
+    /// An operator's.
+    pub(crate) client: Client,
+    channel: Channel,
+    key: Arc<SigningKey>,
+    stop: Stop,
+}
+
+/// With nobody to hear its signals.
+pub(crate) async fn start() -> Fixture {
+    start_telling(None).await
+}
+
+/// With hypha at that address, now or later.
+pub(crate) async fn start_telling(hypha: Option<String>) -> Fixture {
+    let database = cambium_testkit::database("genesis", &MIGRATOR).await;
+    let keys = Keys::new();
+    let key = Arc::new(SigningKey::generate("genesis-1", Issuer::Genesis).unwrap());
+    let stop = Stop::new();
+    let channel = serve(config(&database, &keys, &key, hypha), &stop).await;
+    let client = AgentServiceClient::new(with_token(channel.clone(), &keys.operator()));
+    Fixture {
+        database,
+        keys,
+        client,
+        channel,
+        key,
+        stop,
+    }
+}
+
+fn config(
+    database: &Database,
+    keys: &Keys,
+    key: &Arc<SigningKey>,
+    hypha: Option<String>,
+) -> Config {
+    let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    Config {
+        listen: anywhere,
+        admin: anywhere,
+        database_url: Secret::new(database.url.as_str()),
+        connections: 8,
+        key: Arc::clone(key),
+        credentials: keys.credentials("genesis"),
+        bundle: keys.bundle().with(key.public()),
+        hypha,
+    }
+}
+
+async fn serve(config: Config, stop: &Stop) -> Channel {
+    let listener = TcpListener::bind(config.listen).await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let built = genesis_svc::build(config, stop.clone()).await.unwrap();
+    tokio::spawn(service::serve(listener, vec![built], stop.clone()));
+    Endpoint::from_shared(address).unwrap().connect_lazy()
+}
+
+impl Fixture {
+    /// Another process of the same service, on the same database.
+    pub(crate) async fn replica(&self) -> Client {
+        let config = config(&self.database, &self.keys, &self.key, None);
+        let channel = serve(config, &self.stop).await;
+        AgentServiceClient::new(with_token(channel, &self.keys.operator()))
+    }
+
+    pub(crate) fn bearing(&self, token: &str) -> Client {
+        AgentServiceClient::new(with_token(self.channel.clone(), token))
+    }
+
+    pub(crate) fn verifier(&self, audience: &str) -> Verifier {
+        let bundle = self.keys.bundle().with(self.key.public());
+        Verifier::new(bundle, audience, Arc::new(SystemClock))
+    }
+
+    /// Enrolls under a new request id.
+    pub(crate) async fn enroll(
+        &mut self,
+        name: &str,
+        capabilities: &[&str],
+    ) -> Result<EnrollAgentResponse, Status> {
+        self.send(request(name, capabilities)).await
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        request: EnrollAgentRequest,
+    ) -> Result<EnrollAgentResponse, Status> {
+        self.client
+            .enroll_agent(request)
+            .await
+            .map(Response::into_inner)
+    }
+
+    pub(crate) async fn ask(&mut self, request: GetAgentRequest) -> Result<Agent, Status> {
+        let reply = self.client.get_agent(request).await?;
+        Ok(reply.into_inner().agent.unwrap())
+    }
+
+    pub(crate) async fn count(&self, table: &'static str) -> i64 {
+        let count = match table {
+            "agent" => sqlx::query_scalar("SELECT count(*) FROM genesis.agent"),
+            "receipt" => sqlx::query_scalar("SELECT count(*) FROM genesis.receipt"),
+            "outbox" => sqlx::query_scalar("SELECT count(*) FROM genesis.outbox"),
+            _ => panic!("{table} is no table of genesis"),
+        };
+        count.fetch_one(&self.database.owner).await.unwrap()
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+/// In workspace `default`, under a new request id.
+pub(crate) fn request(name: &str, capabilities: &[&str]) -> EnrollAgentRequest {
+    EnrollAgentRequest {
+        workspace_id: "default".to_owned(),
+        request_id: Uuid::new_v4().to_string(),
+        name: name.to_owned(),
+        capabilities: capabilities.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+pub(crate) fn reason(status: &Status) -> String {
+    status.get_details_error_info().unwrap().reason
+}
+
+/// The one field at fault.
+pub(crate) fn field(status: &Status) -> String {
+    let mut violations = status.get_details_bad_request().unwrap().field_violations;
+    assert_eq!(violations.len(), 1);
+    violations.remove(0).field
+}
