@@ -1,0 +1,265 @@
+//! Runs: start, read, steer, signal.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cambium_kernel::{RunId, WorkspaceId};
+use cambium_proto::hypha::v1 as wire;
+use cambium_service_kit::call::Call;
+use cambium_service_kit::database::retry_conflicts;
+use cambium_service_kit::receipt;
+use prost::Message;
+use sha2::{Digest, Sha256};
+
+use super::App;
+use crate::convert;
+use crate::convert::id::Named;
+use crate::convert::page::Page;
+use crate::engine::cache::RunInfo;
+use crate::engine::op::Start;
+use crate::engine::steer::{Steer, Steered, steer};
+use crate::error::Error;
+use crate::store;
+use crate::store::engine::TaskKey;
+
+/// Signals that may wait for a key ahead of its run.
+const MOST_AHEAD: i64 = 100;
+
+/// A checked wish to start a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) request_key: String,
+    pub(crate) graph: String,
+    pub(crate) version: u32,
+    pub(crate) input: Bytes,
+    pub(crate) signals: Vec<(String, Bytes)>,
+}
+
+/// A run as a request names it.
+#[derive(Clone, Debug)]
+pub(crate) enum Which {
+    Run(RunId),
+    Key(String),
+}
+
+impl App {
+    pub(crate) async fn start_run(&self, wish: Wish) -> Result<wire::StartRunResponse, Error> {
+        let mut conn = self.pool.acquire().await?;
+        let (workspace, name) = (&wish.workspace, &wish.graph);
+        let version = super::graph::find(&mut conn, workspace, name, wish.version).await?;
+        let pinned =
+            super::graph::pinned(&mut conn, &self.engine, workspace, &version.hash).await?;
+        drop(conn);
+        let info = Arc::new(RunInfo {
+            run: RunId::generate(),
+            workspace: wish.workspace.clone(),
+            pinned,
+            input: wish.input.clone(),
+        });
+        let start = Start {
+            info,
+            body_hash: body_hash(&wish, &version.hash),
+            request_key: wish.request_key,
+            graph_name: version.name.clone(),
+            graph_version: version.version,
+            signals: wish.signals,
+        };
+        let run = self.engine.start(start).await?;
+        Ok(wire::StartRunResponse {
+            run_id: run.to_string(),
+            graph: Some(convert::graph::version_to_wire(&version)),
+        })
+    }
+
+    pub(crate) async fn get_run(
+        &self,
+        workspace: &WorkspaceId,
+        which: &Which,
+    ) -> Result<wire::Run, Error> {
+        let mut conn = self.pool.acquire().await?;
+        let run = match which {
+            Which::Run(run) => *run,
+            Which::Key(key) => {
+                let found = store::run::by_key(&mut conn, workspace, key).await?;
+                found.ok_or_else(|| Error::NoKey(key.clone()))?.0
+            }
+        };
+        let full = store::run::full(&mut conn, workspace, run).await?;
+        Ok(convert::run::run_to_wire(&full.ok_or(Error::NoRun(run))?))
+    }
+
+    pub(crate) async fn list_runs(
+        &self,
+        workspace: &WorkspaceId,
+        page: &Page,
+        state: Option<i16>,
+    ) -> Result<wire::ListRunsResponse, Error> {
+        let before = match page.after.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|_| Error::PageToken)?),
+        };
+        let mut conn = self.pool.acquire().await?;
+        let found = store::run::list(&mut conn, workspace, before, state, page.size).await?;
+        let last = found.last().map(|run| run.run.to_string());
+        let is_full = i64::try_from(found.len()).is_ok_and(|length| length == page.size);
+        Ok(wire::ListRunsResponse {
+            runs: found.iter().map(convert::run::run_to_wire).collect(),
+            next_page_token: page.next(is_full, &last.unwrap_or_default()),
+        })
+    }
+
+    /// The fixed part of a run, if it is one of this workspace.
+    pub(crate) async fn info(
+        &self,
+        workspace: &WorkspaceId,
+        run: RunId,
+    ) -> Result<Arc<RunInfo>, Error> {
+        let info = match self.engine.caches.runs.get(run) {
+            Some(info) => info,
+            None => {
+                let mut conn = self.pool.acquire().await?;
+                super::graph::run_info(&mut conn, &self.engine, run).await?
+            }
+        };
+        if info.workspace == *workspace {
+            Ok(info)
+        } else {
+            Err(Error::NoRun(run))
+        }
+    }
+
+    pub(crate) async fn steer_run<R: Message + Default>(
+        &self,
+        call: &Call,
+        workspace: &WorkspaceId,
+        run: RunId,
+        wish: &Steer,
+        reply: impl Fn(Steered) -> R,
+    ) -> Result<R, Error> {
+        let info = self.info(workspace, run).await?;
+        retry_conflicts(5, || steer(&self.engine, call, &info, wish, &reply)).await
+    }
+
+    pub(crate) async fn signal_run(
+        &self,
+        call: &Call,
+        workspace: &WorkspaceId,
+        which: &Which,
+        name: &str,
+        payload: &Bytes,
+    ) -> Result<wire::SignalRunResponse, Error> {
+        let run = match which {
+            Which::Run(run) => Some(*run),
+            Which::Key(key) => {
+                let mut conn = self.pool.acquire().await?;
+                let found = store::run::by_key(&mut conn, workspace, key).await?;
+                found.map(|(run, _)| run)
+            }
+        };
+        let Some(run) = run else {
+            let Which::Key(key) = which else {
+                return Ok(wire::SignalRunResponse::default());
+            };
+            return retry_conflicts(3, || self.keep_signal(call, workspace, key, name, payload))
+                .await;
+        };
+        let wish = Steer::Signal {
+            name: name.to_owned(),
+            payload: payload.clone(),
+        };
+        let reply = |steered: Steered| wire::SignalRunResponse {
+            delivered: steered.delivered,
+        };
+        self.steer_run(call, workspace, run, &wish, reply).await
+    }
+
+    /// Keeps a signal for a key whose run has not started. A start that commits at this moment is found by the sweep.
+    async fn keep_signal(
+        &self,
+        call: &Call,
+        workspace: &WorkspaceId,
+        key: &str,
+        name: &str,
+        payload: &Bytes,
+    ) -> Result<wire::SignalRunResponse, Error> {
+        let mut tx = self.pool.begin().await?;
+        if let Some(reply) = receipt::find(&mut tx, store::SCHEMA, call, workspace).await? {
+            return Ok(reply);
+        }
+        if store::signal::count_ahead(&mut tx, workspace, key).await? >= MOST_AHEAD {
+            return Err(Error::TooManySignals(key.to_owned()));
+        }
+        let new = store::signal::New {
+            workspace: workspace.as_str(),
+            run: None,
+            request_key: key,
+            name,
+            payload,
+        };
+        store::signal::insert(&mut tx, &new).await?;
+        let reply = wire::SignalRunResponse { delivered: false };
+        receipt::insert(&mut tx, store::SCHEMA, call, workspace, &reply).await?;
+        tx.commit().await?;
+        Ok(reply)
+    }
+
+    pub(crate) async fn get_output(
+        &self,
+        workspace: &WorkspaceId,
+        named: Named<'_>,
+        text: &str,
+    ) -> Result<Bytes, Error> {
+        let (_, task) = self.task(workspace, named, text).await?;
+        let mut conn = self.pool.acquire().await?;
+        let found = store::task::outputs(&mut conn, &[(task.run, task.n)]).await?;
+        let output = if task.i > 0 {
+            let member = found.into_iter().find(|(found, _)| *found == task);
+            member.map(|(_, output)| output)
+        } else {
+            super::attempt::gather(found.into_iter().map(|(task, output)| (task.i, output)))
+        };
+        output.ok_or_else(|| Error::NoOutput(text.to_owned()))
+    }
+
+    /// Finds the task that an id names, in this workspace.
+    pub(crate) async fn task(
+        &self,
+        workspace: &WorkspaceId,
+        named: Named<'_>,
+        text: &str,
+    ) -> Result<(Arc<RunInfo>, TaskKey), Error> {
+        let unknown = || Error::NoTask(text.to_owned());
+        let info = self
+            .info(workspace, named.run)
+            .await
+            .map_err(|error| match error {
+                Error::NoRun(_) => unknown(),
+                error => error,
+            })?;
+        let n = info.graph().index_of(named.key).ok_or_else(unknown)?;
+        let task = TaskKey {
+            run: named.run,
+            n,
+            i: named.member,
+        };
+        Ok((info, task))
+    }
+}
+
+/// What a run is started with: the same key with anything else is another request.
+fn body_hash(wish: &Wish, graph: &[u8]) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(wish.graph.as_bytes());
+    part(graph);
+    part(&wish.input);
+    for (name, payload) in &wish.signals {
+        part(name.as_bytes());
+        part(payload);
+    }
+    hash.finalize().to_vec()
+}

@@ -1,0 +1,155 @@
+//! Watching a run: its history, then what happens, then its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cambium_kernel::{RunId, WorkspaceId};
+use cambium_proto::hypha::v1 as wire;
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, timeout};
+use tonic::Status;
+
+use super::App;
+use crate::convert;
+use crate::engine::cache::RunInfo;
+use crate::error::Error;
+use crate::store;
+
+/// Events that a watcher may be behind.
+const BEHIND: usize = 1_000;
+/// How long one may stay that far behind.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Other replicas' commits are seen by looking.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Stored batches read at once.
+const ROWS: i64 = 200;
+
+pub(crate) type Sent = Result<wire::WatchRunResponse, Status>;
+
+/// One watcher.
+struct Watcher {
+    app: App,
+    info: Arc<RunInfo>,
+    seq: i64,
+    out: mpsc::Sender<Sent>,
+}
+
+impl App {
+    /// Watches from a sequence on. The stream ends with the run, or when its reader falls behind.
+    pub(crate) async fn watch_run(
+        &self,
+        workspace: &WorkspaceId,
+        run: RunId,
+        after_seq: i64,
+    ) -> Result<mpsc::Receiver<Sent>, Error> {
+        if after_seq < 0 {
+            return Err(Error::field("after_seq", "is below 0"));
+        }
+        let info = self.info(workspace, run).await?;
+        let mut conn = self.pool.acquire().await?;
+        let lowest = store::event::kept(&mut conn, run).await?.unwrap_or(1);
+        if i64::from(lowest) > after_seq + 1 {
+            return Err(Error::TooOld {
+                asked: after_seq,
+                lowest: lowest.into(),
+            });
+        }
+        drop(conn);
+        let (out, stream) = mpsc::channel(BEHIND);
+        let watcher = Watcher {
+            app: self.clone(),
+            info,
+            seq: after_seq,
+            out,
+        };
+        let news = self.engine.news.subscribe();
+        tokio::spawn(watcher.follow(news));
+        Ok(stream)
+    }
+}
+
+impl Watcher {
+    async fn follow(mut self, mut news: broadcast::Receiver<RunId>) {
+        let mut beat = Instant::now() + HEARTBEAT;
+        loop {
+            match self.send_new().await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    // Nobody listens any more: fine.
+                    let _ = self.out.try_send(Err(error.into()));
+                    return;
+                }
+            }
+            if Instant::now() >= beat {
+                beat = Instant::now() + HEARTBEAT;
+                let item = wire::watch_run_response::Item::Heartbeat(wire::WatchHeartbeat {
+                    seq: self.seq,
+                });
+                if self.send(item).await.is_err() {
+                    return;
+                }
+            }
+            if self.wait(&mut news).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Sends what is new. Answers whether there may be more.
+    async fn send_new(&mut self) -> Result<bool, Error> {
+        loop {
+            let mut conn = self.app.pool.acquire().await?;
+            let events = store::event::after(&mut conn, self.info.run, self.seq, ROWS).await?;
+            drop(conn);
+            if events.is_empty() {
+                return Ok(true);
+            }
+            for event in events {
+                self.seq = event.seq;
+                let wire = convert::event::event_to_wire(self.info.graph(), &event);
+                let is_end = wire.kind() == wire::RunEventKind::RunEnded;
+                let item = wire::watch_run_response::Item::Event(wire);
+                if let Err(fault) = self.send(item).await {
+                    return fault.map_or(Ok(false), Err);
+                }
+                if is_end {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// An error without a reason means that the reader has gone.
+    async fn send(&self, item: wire::watch_run_response::Item) -> Result<(), Option<Error>> {
+        let item = Ok(wire::WatchRunResponse { item: Some(item) });
+        match timeout(PATIENCE, self.out.send(item)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(None),
+            Err(_) => Err(Some(Error::SlowWatcher(self.seq))),
+        }
+    }
+
+    /// Waits for news of this run, or for the moment to look anyway.
+    async fn wait(&self, news: &mut broadcast::Receiver<RunId>) -> Result<(), ()> {
+        let look = tokio::time::sleep(LOOK_EVERY);
+        tokio::pin!(look);
+        loop {
+            tokio::select! {
+                () = &mut look => return Ok(()),
+                () = self.out.closed() => return Err(()),
+                () = self.app.stop.stopped() => {
+                    // Nobody listens any more: fine.
+                    let _ = self.out.try_send(Err(Error::Stopping.into()));
+                    return Err(());
+                }
+                heard = news.recv() => match heard {
+                    Ok(run) if run != self.info.run => {}
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
+                    Err(broadcast::error::RecvError::Closed) => return Err(()),
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! Workers: announcing themselves, waiting for work, and ending what they were given.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cambium_hypha::EndState;
+use cambium_kernel::{AgentId, RegistrationId, WorkspaceId};
+use cambium_proto::hypha::v1 as wire;
+use cambium_service_kit::call::Call;
+use cambium_service_kit::database::retry_conflicts;
+use cambium_service_kit::principal::{Kind, Principal};
+use cambium_service_kit::receipt;
+use cambium_service_kit::token::Mint;
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::{App, attempt};
+use crate::convert;
+use crate::convert::id::Presented;
+use crate::engine::cache::RunInfo;
+use crate::engine::grant::Grants;
+use crate::engine::offer::Registration;
+use crate::engine::op::{Change, Settle, Settled, Usage};
+use crate::engine::plan::edge_outcomes;
+use crate::error::Error;
+use crate::store;
+use crate::store::engine::{Fence, TaskKey};
+use crate::store::hot::Beat;
+use crate::store::registration::New;
+
+/// A checked announcement.
+#[derive(Clone, Debug)]
+pub(crate) struct Announcement {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) worker: String,
+    pub(crate) incarnation: Uuid,
+    pub(crate) agents: Vec<AgentId>,
+    pub(crate) slots: u32,
+    pub(crate) capabilities: Vec<String>,
+}
+
+/// An attempt as its holder names it, found in this replica's books.
+pub(crate) struct Held {
+    info: Arc<RunInfo>,
+    task: TaskKey,
+    text: String,
+    presented: (cambium_kernel::LeaseId, i32),
+}
+
+/// How an attempt ends, as its worker says.
+pub(crate) enum End {
+    Complete {
+        output: Bytes,
+        next: u32,
+    },
+    Fail {
+        code: String,
+        detail: String,
+        retryable: bool,
+    },
+    Park {
+        signal: String,
+        until: Option<DateTime<Utc>>,
+        checkpoint: Bytes,
+    },
+    Release,
+}
+
+impl App {
+    pub(crate) async fn register(
+        &self,
+        call: &Call,
+        wish: &Announcement,
+    ) -> Result<wire::RegisterResponse, Error> {
+        cover(&call.principal, wish)?;
+        let id = retry_conflicts(3, || self.announce(call, wish)).await?;
+        Ok(wire::RegisterResponse {
+            registration_id: id.to_string(),
+            lease_ms: lease_ms(self.engine.settings.lease),
+            token: self.next_token(&call.principal),
+        })
+    }
+
+    async fn announce(&self, call: &Call, wish: &Announcement) -> Result<RegistrationId, Error> {
+        let mut tx = self.pool.begin().await?;
+        let workspace = &wish.workspace;
+        let known = receipt::find(&mut tx, store::SCHEMA, call, workspace).await?;
+        if let Some(wire::RegisterResponse {
+            registration_id, ..
+        }) = known
+        {
+            let id = registration_id.parse();
+            return id.map_err(|_| Error::NoRegistration(registration_id));
+        }
+        let agents = store::agent::find(&mut tx, &wish.agents).await?;
+        let here = agents
+            .iter()
+            .filter(|agent| agent.workspace == workspace.as_str());
+        let here: BTreeSet<AgentId> = here.map(|agent| agent.id).collect();
+        if let Some(unknown) = wish.agents.iter().find(|agent| !here.contains(agent)) {
+            return Err(Error::AgentUnknown(unknown.to_string()));
+        }
+        let owner = call.principal.subject();
+        let new = New {
+            id: RegistrationId::generate(),
+            workspace,
+            worker: &wish.worker,
+            incarnation: wish.incarnation,
+            owner: &owner,
+            agents: &wish.agents,
+            capabilities: &wish.capabilities,
+            slots: store::engine::signed(wish.slots),
+        };
+        let id = store::registration::upsert(&mut tx, &new).await?;
+        let (worker, incarnation) = (&wish.worker, wish.incarnation);
+        let older =
+            store::registration::drain_others(&mut tx, workspace, worker, incarnation).await?;
+        let reply = wire::RegisterResponse {
+            registration_id: id.to_string(),
+            ..wire::RegisterResponse::default()
+        };
+        receipt::insert(&mut tx, store::SCHEMA, call, workspace, &reply).await?;
+        tx.commit().await?;
+        self.engine.caches.registrations.note_draining(&older);
+        Ok(id)
+    }
+
+    /// A registration, for the principal that made it.
+    pub(crate) async fn registration(
+        &self,
+        principal: &Principal,
+        text: &str,
+    ) -> Result<Arc<Registration>, Error> {
+        let id: RegistrationId = text
+            .parse()
+            .map_err(|_| Error::field("registration_id", format!("`{text}` is not a UUID")))?;
+        let registration = match self.engine.caches.registrations.get(id) {
+            Some(registration) => registration,
+            None => self.load_registration(id).await?,
+        };
+        let is_theirs = registration.owner == principal.subject();
+        is_theirs
+            .then_some(registration)
+            .ok_or_else(|| Error::NotYourRegistration(text.to_owned()))
+    }
+
+    async fn load_registration(&self, id: RegistrationId) -> Result<Arc<Registration>, Error> {
+        let unknown = || Error::NoRegistration(id.to_string());
+        let mut conn = self.pool.acquire().await?;
+        let row = store::registration::find(&mut conn, id)
+            .await?
+            .ok_or_else(unknown)?;
+        let narrowed: BTreeSet<String> = row.capabilities.iter().cloned().collect();
+        let agents = store::agent::find(&mut conn, &row.agents).await?;
+        let agents = agents.into_iter().map(|agent| {
+            let has = agent.capabilities.into_iter();
+            let has = has.filter(|one| narrowed.is_empty() || narrowed.contains(one));
+            (agent.id, has.collect())
+        });
+        let registration = Arc::new(Registration::new(
+            row.reg,
+            WorkspaceId::parse(&row.workspace).map_err(|_| unknown())?,
+            row.owner,
+            agents.collect(),
+            row.draining,
+        ));
+        let cache = &self.engine.caches.registrations;
+        cache.insert(id, &registration);
+        Ok(registration)
+    }
+
+    pub(crate) async fn poll(
+        &self,
+        principal: &Principal,
+        registration: &str,
+        max: u32,
+        wait: Duration,
+    ) -> Result<wire::PollResponse, Error> {
+        let registration = self.registration(principal, registration).await?;
+        if registration.draining.load(Ordering::Relaxed) {
+            return Err(Error::Draining);
+        }
+        let grants = tokio::select! {
+            grants = self.engine.poll(registration, max, wait) => grants,
+            () = self.stop.stopped() => Grants::none(),
+        };
+        Ok(wire::PollResponse {
+            attempts: attempt::build(&self.pool, &self.engine, grants).await?,
+            token: self.next_token(principal),
+        })
+    }
+
+    pub(crate) async fn heartbeat(
+        &self,
+        principal: &Principal,
+        registration: &str,
+        presented: &[Presented<'_>],
+    ) -> Result<wire::HeartbeatResponse, Error> {
+        let registration = self.registration(principal, registration).await?;
+        let mut beats = Vec::new();
+        let mut states = vec![wire::LeaseState::NotFound; presented.len()];
+        for (at, one) in presented.iter().enumerate() {
+            let found = self.task(&registration.workspace, one.task, "").await;
+            if let Ok((_, task)) = found {
+                states[at] = wire::LeaseState::Lost;
+                beats.push((at, task, one));
+            }
+        }
+        let mut conn = self.pool.acquire().await?;
+        let asked: Vec<Beat> = beats
+            .iter()
+            .map(|(_, task, one)| Beat {
+                task: *task,
+                lease: one.lease,
+                epoch: one.epoch,
+            })
+            .collect();
+        let lease = self.engine.settings.lease;
+        let lease_long = i64::from(lease_ms(lease));
+        for (at, closing) in
+            store::hot::renew(&mut conn, registration.reg, lease_long, &asked).await?
+        {
+            states[beats[at].0] = if closing {
+                wire::LeaseState::Cancel
+            } else {
+                wire::LeaseState::Ok
+            };
+        }
+        let leases = presented
+            .iter()
+            .zip(states)
+            .map(|(one, state)| wire::LeaseStatus {
+                lease_id: one.lease.to_string(),
+                state: state.into(),
+                lease_ms: lease_ms(lease),
+            });
+        Ok(wire::HeartbeatResponse {
+            leases: leases.collect(),
+        })
+    }
+
+    /// Finds the attempt that a worker names.
+    pub(crate) async fn held(
+        &self,
+        registration: &Registration,
+        text: &str,
+        presented: &Presented<'_>,
+    ) -> Result<Held, Error> {
+        let workspace = &registration.workspace;
+        let (info, task) = self.task(workspace, presented.task, text).await?;
+        Ok(Held {
+            info,
+            task,
+            text: text.to_owned(),
+            presented: (presented.lease, presented.epoch),
+        })
+    }
+
+    /// Ends an attempt, effectively once: the same body again is answered with what came of it the first time.
+    pub(crate) async fn end_attempt(
+        &self,
+        registration: &Arc<Registration>,
+        held: Held,
+        end: End,
+        usage: Option<Usage>,
+    ) -> Result<(wire::TaskState, Vec<wire::Attempt>), Error> {
+        let body_hash = Some(fingerprint(&end));
+        let (lease, epoch) = held.presented;
+        let settle = Settle {
+            info: held.info.clone(),
+            task: held.task,
+            epoch,
+            fence: Fence::Live {
+                lease,
+                reg: Some(registration.reg),
+            },
+            change: change(registration, &held, end, usage),
+            body_hash,
+        };
+        match self.engine.settle(settle).await? {
+            Settled::Done { went, next } => {
+                let next = attempt::build(&self.pool, &self.engine, next).await;
+                // The completion stands whatever becomes of the next attempts: those went back to the queue.
+                let next = next.unwrap_or_default();
+                Ok((state(went), next))
+            }
+            Settled::Fenced => self.why_fenced(registration, &held, body_hash).await,
+        }
+    }
+
+    async fn why_fenced(
+        &self,
+        registration: &Registration,
+        held: &Held,
+        body_hash: Option<i64>,
+    ) -> Result<(wire::TaskState, Vec<wire::Attempt>), Error> {
+        let mut conn = self.pool.acquire().await?;
+        let (lease, epoch) = held.presented;
+        let known = store::task::receipt(&mut conn, held.task, epoch, lease).await?;
+        if let Some((went, hash)) = known
+            && hash == body_hash
+        {
+            return Ok((state(went), Vec::new()));
+        }
+        match store::hot::holder(&mut conn, held.task, lease).await? {
+            Some(reg) if reg != registration.reg => Err(Error::NotYourLease(held.text.clone())),
+            _ => Err(Error::LeaseLost(held.text.clone())),
+        }
+    }
+
+    /// The next token of a worker whose present one is past half its life; else nothing.
+    fn next_token(&self, principal: &Principal) -> String {
+        let now = self.clock.now();
+        let life = principal.expires_at - principal.issued_at;
+        let is_due = now - principal.issued_at > life / 2;
+        if principal.kind != Kind::Worker || !is_due {
+            return String::new();
+        }
+        let wish = Mint {
+            kind: Kind::Worker,
+            name: principal.name.clone(),
+            audience: vec!["hypha".to_owned()],
+            ttl: life.min(TimeDelta::hours(1)),
+            workspaces: principal.workspaces.clone(),
+            agents: principal.agents.clone(),
+            capabilities: principal.capabilities.clone(),
+            act: None,
+        };
+        match self.key.mint(now, wish) {
+            Ok(token) => token,
+            Err(error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "no token was minted"
+                );
+                String::new()
+            }
+        }
+    }
+}
+
+/// A worker offers no more than its token holds.
+fn cover(principal: &Principal, wish: &Announcement) -> Result<(), Error> {
+    let any = principal.agents.iter().any(|agent| agent == "*");
+    let covered = |agent: &&AgentId| !any && !principal.agents.contains(&agent.to_string());
+    if let Some(agent) = wish.agents.iter().find(covered) {
+        return Err(Error::AgentNotCovered(agent.to_string()));
+    }
+    let narrowed = &principal.capabilities;
+    let outside = |one: &&String| !narrowed.is_empty() && !narrowed.contains(*one);
+    match wish.capabilities.iter().find(outside) {
+        Some(one) => Err(Error::CapabilityNotCovered(one.clone())),
+        None => Ok(()),
+    }
+}
+
+fn change(registration: &Arc<Registration>, held: &Held, end: End, usage: Option<Usage>) -> Change {
+    match end {
+        End::Complete { output, next } => Change::Complete {
+            edges: if held.task.i == 0 {
+                edge_outcomes(&held.info, held.task.n, EndState::Succeeded, Some(&output))
+            } else {
+                Vec::new()
+            },
+            output,
+            usage,
+            next: (next > 0 && !registration.draining.load(Ordering::Relaxed))
+                .then(|| (registration.clone(), next)),
+        },
+        End::Fail {
+            code,
+            detail,
+            retryable,
+        } => Change::Fail {
+            code,
+            detail,
+            retryable,
+            usage,
+        },
+        End::Park {
+            signal,
+            until,
+            checkpoint,
+        } => Change::Park {
+            signal,
+            until,
+            checkpoint,
+        },
+        End::Release => Change::Release,
+    }
+}
+
+fn fingerprint(end: &End) -> i64 {
+    let hash = convert::payload::fingerprint;
+    match end {
+        End::Complete { output, .. } => hash("complete", &[output]),
+        End::Fail {
+            code,
+            detail,
+            retryable,
+        } => hash(
+            "fail",
+            &[code.as_bytes(), detail.as_bytes(), &[u8::from(*retryable)]],
+        ),
+        End::Park {
+            signal,
+            until,
+            checkpoint,
+        } => {
+            let until = until.map_or(0, |until| until.timestamp_micros());
+            hash(
+                "park",
+                &[signal.as_bytes(), &until.to_le_bytes(), checkpoint],
+            )
+        }
+        End::Release => hash("release", &[]),
+    }
+}
+
+fn state(went: i16) -> wire::TaskState {
+    wire::TaskState::try_from(i32::from(went)).unwrap_or(wire::TaskState::Unspecified)
+}
+
+fn lease_ms(lease: Duration) -> u32 {
+    u32::try_from(lease.as_millis()).unwrap_or(u32::MAX)
+}

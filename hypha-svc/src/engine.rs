@@ -1,0 +1,186 @@
+//! The engine: makes every change to a run in one place, many calls to a transaction.
+//!
+//! A call becomes an [`op::Op`]; a committer drains what waits and runs one transaction (`commit`) of these stages: fence
+//! the attempts, decide in memory what follows (`plan`, `cascade`), close what was cancelled or failed fast (`close`),
+//! match ready work with waiting offers (`assign`), write everything, and end what has nothing left open (`finish`).
+//! Only then are callers answered and attempts handed out. Steering calls (cancel, pause, signal) run the same stages in
+//! a transaction of their own (`steer`).
+//!
+//! Refuses to hold truth in memory: caches, offers and hints may vanish at any moment and nothing is lost.
+
+pub(crate) mod assign;
+pub(crate) mod cache;
+pub(crate) mod cascade;
+pub(crate) mod close;
+pub(crate) mod commit;
+pub(crate) mod finish;
+pub(crate) mod grant;
+pub(crate) mod offer;
+pub(crate) mod op;
+pub(crate) mod plan;
+pub(crate) mod progress;
+pub(crate) mod steer;
+pub(crate) mod thank;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cambium_kernel::RunId;
+use cambium_service_kit::batch;
+use cambium_service_kit::outbox::{Routes, Wake};
+use sqlx::PgPool;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use uuid::Uuid;
+
+use self::cache::Caches;
+use self::grant::{DecideJob, Granted, Grants};
+use self::offer::Offers;
+use self::op::{Op, Settle, Settled, Start};
+use crate::error::Error;
+
+/// How the engine leases and batches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) lease: Duration,
+    /// How long a running task of a run that failed fast may go on.
+    pub(crate) grace: Duration,
+}
+
+/// A handle on the engine, shared by everything that changes runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) pool: PgPool,
+    pub(crate) caches: Caches,
+    pub(crate) offers: Offers,
+    pub(crate) settings: Settings,
+    pub(crate) routes: Routes,
+    ops: batch::Sender<Op>,
+    decide: mpsc::UnboundedSender<DecideJob>,
+    /// Says which run has new events, to whoever watches here.
+    pub(crate) news: broadcast::Sender<RunId>,
+    /// Wakes the relay after a commit that filled the outbox.
+    pub(crate) relay: Wake,
+    /// Tells this replica's notifications from others'.
+    pub(crate) name: String,
+    notified: Mutex<Option<Instant>>,
+}
+
+/// What the loops take from the engine.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) ops: batch::Receiver<Op>,
+    pub(crate) decide: mpsc::UnboundedReceiver<DecideJob>,
+}
+
+/// Calls waiting for a committer, at most.
+const BACKLOG: usize = 4096;
+
+const NOTIFY_EVERY: Duration = Duration::from_millis(20);
+
+impl std::ops::Deref for Engine {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(
+        pool: PgPool,
+        settings: Settings,
+        routes: Routes,
+        relay: Wake,
+    ) -> (Self, Ends) {
+        let (ops, ops_end) = batch::channel(BACKLOG);
+        let (decide, decide_end) = mpsc::unbounded_channel();
+        let inner = Inner {
+            pool,
+            caches: Caches::default(),
+            offers: Offers::default(),
+            settings,
+            routes,
+            ops,
+            decide,
+            news: broadcast::channel(1024).0,
+            relay,
+            name: Uuid::new_v4().to_string(),
+            notified: Mutex::new(None),
+        };
+        let ends = Ends {
+            ops: ops_end,
+            decide: decide_end,
+        };
+        (Self(Arc::new(inner)), ends)
+    }
+
+    /// Starts a run, or finds the one that its key names.
+    pub(crate) async fn start(&self, start: Start) -> Result<RunId, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.submit(Op::Start(Box::new(start), reply)).await?;
+        answer.await.map_err(|_| Error::Stopping)?
+    }
+
+    /// Ends, parks or returns an attempt, or makes any other fenced change to a task.
+    pub(crate) async fn settle(&self, settle: Settle) -> Result<Settled, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.submit(Op::Settle(Box::new(settle), reply)).await?;
+        answer.await.map_err(|_| Error::Stopping)?
+    }
+
+    /// Asks a committer to look for ready work, if the queue of calls has room.
+    pub(crate) fn look(&self) {
+        // Full: a committer is about to run anyway, and looks then.
+        let _ = self.ops.try_submit(Op::Look);
+    }
+
+    /// Waits for work for a registration.
+    pub(crate) async fn poll(
+        &self,
+        registration: Arc<offer::Registration>,
+        max: u32,
+        wait: Duration,
+    ) -> Grants {
+        let hinted = self.offers.may_have_work(&registration);
+        let mut waiting = self.offers.open(self.clone(), registration, max);
+        if hinted {
+            self.look();
+        }
+        waiting.wait(wait).await
+    }
+
+    /// Gives attempts back that reached nobody.
+    pub(crate) fn give_back(&self, grants: Vec<Granted>) {
+        let engine = self.clone();
+        tokio::spawn(async move {
+            for granted in grants {
+                // If this fails too, the lease lapses and the sweep finds it.
+                let _ = engine.settle(Settle::release(&granted)).await;
+            }
+        });
+    }
+
+    /// Whether other replicas should hear now that work was left ready. Not more often than they could look: a
+    /// notification costs every commit that carries one a lock of the whole server's.
+    pub(crate) fn may_notify(&self) -> bool {
+        let mut last = self.notified.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_due = last.is_none_or(|last| now - last > NOTIFY_EVERY);
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
+    }
+
+    pub(crate) fn decide(&self, job: DecideJob) {
+        // The receiver lives as long as the service; afterwards the sweep of another replica decides.
+        let _ = self.decide.send(job);
+    }
+
+    async fn submit(&self, op: Op) -> Result<(), Error> {
+        self.ops.submit(op).await.map_err(|_| Error::Stopping)
+    }
+}

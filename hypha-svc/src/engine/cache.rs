@@ -1,0 +1,169 @@
+//! What may be forgotten at any moment: parsed graphs, runs' fixed parts, fresh outputs, registrations.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use cambium_hypha::Graph;
+use cambium_kernel::{AgentId, RegistrationId, RunId, WorkspaceId};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::offer::Registration;
+use crate::store::engine::TaskKey;
+
+/// A graph as one workspace runs it.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    pub(crate) hash: Vec<u8>,
+    pub(crate) graph: Graph,
+    /// The queue of each node.
+    pub(crate) queues: Vec<i32>,
+}
+
+/// What never changes about a run.
+#[derive(Debug)]
+pub(crate) struct RunInfo {
+    pub(crate) run: RunId,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) pinned: Arc<Pinned>,
+    pub(crate) input: Bytes,
+}
+
+impl RunInfo {
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.pinned.graph
+    }
+}
+
+/// An output, and whose it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) bytes: Bytes,
+}
+
+#[derive(Clone, Debug)]
+struct ByBytes;
+
+impl Weighter<TaskKey, Output> for ByBytes {
+    fn weight(&self, _: &TaskKey, output: &Output) -> u64 {
+        output.bytes.len() as u64 + 64
+    }
+}
+
+#[derive(Clone, Debug)]
+struct ByInput;
+
+impl Weighter<RunId, Arc<RunInfo>> for ByInput {
+    fn weight(&self, _: &RunId, info: &Arc<RunInfo>) -> u64 {
+        info.input.len() as u64 + 256
+    }
+}
+
+#[derive(Clone, Debug)]
+struct BySize;
+
+impl Weighter<(WorkspaceId, Vec<u8>), Arc<Pinned>> for BySize {
+    fn weight(&self, _: &(WorkspaceId, Vec<u8>), pinned: &Arc<Pinned>) -> u64 {
+        (pinned.graph.nodes().len() * 512 + pinned.graph.edges().len() * 64) as u64
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Caches {
+    pub(crate) graphs: Graphs,
+    pub(crate) runs: Runs,
+    pub(crate) outputs: Outputs,
+    pub(crate) registrations: Registrations,
+}
+
+#[derive(Debug)]
+pub(crate) struct Graphs(Cache<(WorkspaceId, Vec<u8>), Arc<Pinned>, BySize>);
+
+impl Graphs {
+    pub(crate) fn get(&self, workspace: &WorkspaceId, hash: &[u8]) -> Option<Arc<Pinned>> {
+        self.0.get(&(workspace.clone(), hash.to_vec()))
+    }
+
+    pub(crate) fn insert(&self, workspace: &WorkspaceId, pinned: Arc<Pinned>) {
+        self.0
+            .insert((workspace.clone(), pinned.hash.clone()), pinned);
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Runs(Cache<RunId, Arc<RunInfo>, ByInput>);
+
+impl Runs {
+    pub(crate) fn get(&self, run: RunId) -> Option<Arc<RunInfo>> {
+        self.0.get(&run)
+    }
+
+    pub(crate) fn insert(&self, info: Arc<RunInfo>) {
+        self.0.insert(info.run, info);
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Outputs(Cache<TaskKey, Output, ByBytes>);
+
+impl Outputs {
+    pub(crate) fn get(&self, task: TaskKey) -> Option<Output> {
+        self.0.get(&task)
+    }
+
+    pub(crate) fn insert(&self, task: TaskKey, output: Output) {
+        self.0.insert(task, output);
+    }
+
+    /// Does not replace what knows its agent.
+    pub(crate) fn insert_if_absent(&self, task: TaskKey, output: Output) {
+        if self.0.peek(&task).is_none() {
+            self.0.insert(task, output);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Registrations(Cache<RegistrationId, Arc<Registration>>);
+
+impl Registrations {
+    pub(crate) fn get(&self, id: RegistrationId) -> Option<Arc<Registration>> {
+        self.0.get(&id)
+    }
+
+    pub(crate) fn insert(&self, id: RegistrationId, registration: &Arc<Registration>) {
+        self.0.insert(id, registration.clone());
+    }
+
+    /// Those that are known here and not known to be drained.
+    pub(crate) fn active(&self) -> Vec<RegistrationId> {
+        let known = self.0.iter();
+        known
+            .filter(|(_, registration)| !registration.draining.load(Ordering::Relaxed))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// Newer incarnations have registered: these get nothing more.
+    pub(crate) fn note_draining(&self, ids: &[RegistrationId]) {
+        for id in ids {
+            if let Some(registration) = self.0.get(id) {
+                registration.draining.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self {
+            graphs: Graphs(Cache::with_weighter(256, 64 * MIB, BySize)),
+            runs: Runs(Cache::with_weighter(10_000, 8 * MIB, ByInput)),
+            outputs: Outputs(Cache::with_weighter(20_000, 16 * MIB, ByBytes)),
+            registrations: Registrations(Cache::new(4096)),
+        }
+    }
+}

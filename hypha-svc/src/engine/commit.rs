@@ -1,0 +1,503 @@
+//! One transaction for many calls: its stages, in the order that keeps locks free of cycles.
+
+use std::collections::{BTreeMap, HashSet};
+
+use cambium_kernel::RunId;
+use cambium_proto::hypha::v1::{RunEventKind, TaskState};
+use cambium_service_kit::{database, outbox};
+use chrono::{DateTime, Utc};
+use prost::Message;
+use sqlx::{PgConnection, PgPool};
+use tokio::sync::oneshot;
+
+use super::assign::{Again, Assigned, assign};
+use super::grant::{DecideJob, Grants};
+use super::op::{Change, Op, Settle, Settled, Start};
+use super::plan::{Plan, RUNNING, RunPlan, hot};
+use super::progress::{self, Facts};
+use super::{Engine, cascade, close, finish, thank};
+use crate::error::Error;
+use crate::store;
+use crate::store::engine::{
+    Counts, FenceRequest, Fenced, NewEvents, NewRun, RunHead, Write, Written,
+};
+use crate::store::event::{Transition, Transitions};
+
+/// Calls of one transaction, at most.
+pub(crate) const BATCH: usize = 256;
+
+/// How often a transaction that lost to another writer is tried again.
+const TRIES: u32 = 3;
+
+/// Runs a batch to its end: every caller is answered, whatever happens.
+pub(crate) async fn run(engine: &Engine, mut ops: Vec<Op>) -> Again {
+    for _ in 0..TRIES {
+        match attempt(engine, &ops).await {
+            Ok(done) => return answer(engine, ops, done).await,
+            Err(error) if error.is_conflict() => {}
+            Err(error) if error.is_ours() && ops.len() > 1 => return one_by_one(engine, ops).await,
+            Err(error) => {
+                refuse(ops, &error);
+                return Again::default();
+            }
+        }
+    }
+    if ops.len() > 1 {
+        return one_by_one(engine, ops).await;
+    }
+    refuse(std::mem::take(&mut ops), &Error::Contended);
+    Again::default()
+}
+
+/// One bad request must not fail its neighbours.
+async fn one_by_one(engine: &Engine, ops: Vec<Op>) -> Again {
+    let mut again = Again::default();
+    for op in ops {
+        let alone = Box::pin(run(engine, vec![op])).await;
+        again.now |= alone.now;
+        again.later |= alone.later;
+    }
+    again
+}
+
+fn refuse(ops: Vec<Op>, error: &Error) {
+    for op in ops {
+        // Whoever stopped waiting needs no answer.
+        match op {
+            Op::Start(_, reply) => drop(reply.send(Err(error.for_another()))),
+            Op::Settle(_, reply) => drop(reply.send(Err(error.for_another()))),
+            Op::Look => {}
+        }
+    }
+}
+
+/// What a committed batch did.
+pub(crate) struct Done {
+    pub(crate) plan: Plan,
+    pub(crate) assigned: Assigned,
+    pub(crate) written: Written,
+    /// Where each settled task went; absent for those whose fence did not hold.
+    went: BTreeMap<usize, TaskState>,
+    /// Slots that completions asked to have filled in their replies.
+    next: BTreeMap<usize, oneshot::Receiver<Grants>>,
+    started_as: BTreeMap<usize, RunId>,
+}
+
+async fn attempt(engine: &Engine, ops: &[Op]) -> Result<Done, Error> {
+    let mut tx = begin(&engine.pool).await?;
+    let mut plan = Plan::default();
+    let mut new_runs = Vec::new();
+    let mut started_as = BTreeMap::new();
+    let went = settle_all(&mut tx, &mut plan, ops).await?;
+    for (at, op) in ops.iter().enumerate() {
+        if let Op::Start(start, _) = op {
+            new_runs.push(start_run(&mut plan, start));
+            started_as.insert(at, start.info.run);
+        }
+    }
+    let mut next = BTreeMap::new();
+    for at in went.keys() {
+        if let Op::Settle(settle, _) = &ops[*at]
+            && let Change::Complete {
+                next: Some((registration, count)),
+                ..
+            } = &settle.change
+        {
+            let (id, answer) = engine.offers.open_first(registration.clone(), *count);
+            next.insert(*at, (id, answer));
+        }
+    }
+    let outcome = conclude(tx, engine, &mut plan, new_runs).await;
+    // An offer that got nothing is closed: its completion answers now.
+    let mut answers = BTreeMap::new();
+    for (at, (id, answer)) in next {
+        let got = outcome
+            .as_ref()
+            .is_ok_and(|(assigned, _)| assigned.slots.iter().any(|(slot, _)| slot.offer == id));
+        if !got {
+            engine.offers.withdraw(id);
+        }
+        answers.insert(at, answer);
+    }
+    let (assigned, written) = outcome?;
+    Ok(Done {
+        plan,
+        assigned,
+        written,
+        went,
+        next: answers,
+        started_as,
+    })
+}
+
+/// A transaction of the engine. Its login has the time limits; its plans are generic (design: hot-path, trap 2).
+pub(crate) async fn begin(
+    pool: &PgPool,
+) -> Result<sqlx::Transaction<'static, sqlx::Postgres>, Error> {
+    Ok(pool.begin().await?)
+}
+
+/// Fences all settlements together, and makes those that passed in the plan.
+async fn settle_all(
+    conn: &mut PgConnection,
+    plan: &mut Plan,
+    ops: &[Op],
+) -> Result<BTreeMap<usize, TaskState>, Error> {
+    let settles: Vec<(usize, &Settle)> = ops
+        .iter()
+        .enumerate()
+        .filter_map(|(at, op)| match op {
+            Op::Settle(settle, _) => Some((at, settle.as_ref())),
+            Op::Start(..) | Op::Look => None,
+        })
+        .collect();
+    let mut went = BTreeMap::new();
+    if settles.is_empty() {
+        return Ok(went);
+    }
+    let plain: Vec<&Settle> = settles.iter().map(|(_, settle)| *settle).collect();
+    for (fenced, state) in settle_fenced(conn, plan, &plain).await? {
+        went.insert(settles[fenced].0, state);
+    }
+    Ok(went)
+}
+
+/// Fences settlements and makes those that passed in the plan. Answers which (by index), and where their tasks went.
+pub(crate) async fn settle_fenced(
+    conn: &mut PgConnection,
+    plan: &mut Plan,
+    settles: &[&Settle],
+) -> Result<Vec<(usize, TaskState)>, Error> {
+    let mut order: Vec<usize> = (0..settles.len()).collect();
+    // Rows are taken in the order of their tasks: two transactions never wait for each other crosswise.
+    order.sort_by_key(|at| settles[*at].task);
+    let requests: Vec<FenceRequest> = order
+        .iter()
+        .map(|at| FenceRequest {
+            task: settles[*at].task,
+            epoch: settles[*at].epoch,
+            fence: settles[*at].fence,
+        })
+        .collect();
+    let fenced = store::engine::fence(conn, &requests).await?;
+    for one in &fenced {
+        plan.lock(&settles[order[one.request]].info, one.head);
+    }
+    let mut went = Vec::with_capacity(fenced.len());
+    for one in fenced {
+        let at = order[one.request];
+        let facts = facts(conn, settles[at], &one).await?;
+        let state = progress::apply(plan, settles[at], one.row, facts);
+        went.push((at, state));
+    }
+    Ok(went)
+}
+
+/// Reads what the change needs to know from this transaction.
+async fn facts(
+    conn: &mut PgConnection,
+    settle: &Settle,
+    fenced: &Fenced,
+) -> Result<Facts, sqlx::Error> {
+    let mut facts = Facts {
+        jitter: rand::random(),
+        ..Facts::default()
+    };
+    match &settle.change {
+        Change::TimeOut => facts.now = Some(store::now(conn).await?),
+        Change::Park { signal, .. } if fenced.head.state == RUNNING && !fenced.head.failing => {
+            facts.signal = store::signal::take(conn, settle.task.run, signal).await?;
+        }
+        _ => {}
+    }
+    Ok(facts)
+}
+
+fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
+    let run = start.info.run;
+    let nodes = i32::try_from(start.info.graph().nodes().len()).unwrap_or(i32::MAX);
+    plan.runs.insert(
+        run,
+        RunPlan {
+            info: start.info.clone(),
+            head: RunHead {
+                state: RUNNING,
+                paused: false,
+                failing: false,
+                open: nodes,
+                seq: 0,
+                unhandled: 0,
+                succeeded: 0,
+                total: nodes,
+            },
+            fresh: true,
+            add: Counts::default(),
+            events: vec![Transition::of_run(RunEventKind::RunStarted.into())],
+            frontier: Vec::new(),
+            members: BTreeMap::new(),
+            closing: None,
+        },
+    );
+    cascade::start_roots(plan, run);
+    if !start.signals.is_empty() {
+        plan.start_signals.push(start.clone());
+    }
+    NewRun {
+        run,
+        workspace: start.info.workspace.to_string(),
+        request_key: start.request_key.clone(),
+        body_hash: start.body_hash.clone(),
+        graph_hash: start.info.pinned.hash.clone(),
+        graph_name: start.graph_name.clone(),
+        graph_version: start.graph_version,
+        input: start.info.input.clone(),
+        open: nodes,
+        seq: 0,
+    }
+}
+
+/// The stages after the fence, to the commit. On an error all promises to waiting workers are taken back.
+pub(crate) async fn conclude(
+    mut tx: sqlx::Transaction<'static, sqlx::Postgres>,
+    engine: &Engine,
+    plan: &mut Plan,
+    new_runs: Vec<NewRun>,
+) -> Result<(Assigned, Written), Error> {
+    let grace = i64::try_from(engine.settings.grace.as_millis()).unwrap_or(i64::MAX);
+    cascade::follow(&mut tx, plan).await?;
+    while close::close(&mut tx, plan, grace).await? {
+        cascade::follow(&mut tx, plan).await?;
+    }
+    write_rare(&mut tx, plan).await?;
+    let thanks = thank::thank(&mut tx, engine, plan).await?;
+    let assigned = match assign(&mut tx, engine, plan).await {
+        Ok(assigned) => assigned,
+        Err(error) => return Err(error),
+    };
+    match write_and_commit(tx, engine, plan, new_runs, thanks, &assigned).await {
+        Ok(written) => Ok((assigned, written)),
+        Err(error) => {
+            assigned.undo(engine);
+            Err(error)
+        }
+    }
+}
+
+/// What most batches have none of.
+async fn write_rare(conn: &mut PgConnection, plan: &mut Plan) -> Result<(), sqlx::Error> {
+    if !plan.attempts.is_empty() {
+        store::task::insert_attempts(conn, &plan.attempts).await?;
+    }
+    if !plan.arrivals.is_empty() {
+        store::tally::insert_arrivals(conn, &plan.arrivals).await?;
+    }
+    for park in &plan.parks {
+        store::park::upsert(conn, park).await?;
+    }
+    for (task, payload) in &plan.park_ends {
+        store::park::end(conn, *task, payload.as_deref()).await?;
+    }
+    Ok(())
+}
+
+async fn write_and_commit(
+    mut tx: sqlx::Transaction<'static, sqlx::Postgres>,
+    engine: &Engine,
+    plan: &mut Plan,
+    mut new_runs: Vec<NewRun>,
+    thanks: Vec<cambium_proto::signal::v1::Signal>,
+    assigned: &Assigned,
+) -> Result<Written, Error> {
+    let (changes, to_measure) = finish::changes(plan);
+    for new in &mut new_runs {
+        if let Some(run) = plan.runs.get(&new.run) {
+            new.seq = i32::try_from(run.events.len()).unwrap_or(i32::MAX);
+        }
+    }
+    let is_empty = plan.runs.is_empty() && plan.hot.is_empty();
+    let write = Write {
+        runs: new_runs,
+        changes,
+        hot: plan.hot.iter().map(|planned| planned.row.clone()).collect(),
+        claims: assigned.claims.clone(),
+        ends: std::mem::take(&mut plan.ends),
+        events: events(plan),
+        outbox: outbox::rows(&engine.routes, thanks),
+        notify: (!assigned.left.is_empty() && engine.may_notify()).then(|| engine.name.clone()),
+    };
+    if is_empty {
+        tx.commit().await?;
+        return Ok(Written::nothing());
+    }
+    let written = store::engine::write(&mut tx, &write).await?;
+    store_signals(&mut tx, plan, &written.started).await?;
+    if !to_measure.is_empty() {
+        let dead_ends = finish::measure(&mut tx, plan, &to_measure).await?;
+        let rows = outbox::rows(&engine.routes, dead_ends);
+        outbox::insert(&mut tx, store::SCHEMA, &rows).await?;
+        store::tally::delete_of(&mut tx, &to_measure).await?;
+    }
+    tx.commit().await?;
+    if !write.outbox.is_empty() || !to_measure.is_empty() {
+        engine.relay.notify();
+    }
+    Ok(written)
+}
+
+/// The events of each run, numbered on from its last.
+fn events(plan: &mut Plan) -> Vec<NewEvents> {
+    let mut events = Vec::new();
+    for (id, run) in &mut plan.runs {
+        if run.events.is_empty() {
+            continue;
+        }
+        let list = std::mem::take(&mut run.events);
+        let k = i32::try_from(list.len()).unwrap_or(i32::MAX);
+        events.push(NewEvents {
+            run: *id,
+            fresh: run.fresh,
+            last_seq: run.head.seq + k,
+            k,
+            body: Transitions { list }.encode_to_vec(),
+        });
+    }
+    events
+}
+
+/// After the commit: caches, deciders, watchers, workers, callers.
+async fn answer(engine: &Engine, ops: Vec<Op>, done: Done) -> Again {
+    let Done {
+        plan,
+        assigned,
+        written,
+        went,
+        mut next,
+        started_as,
+    } = done;
+    let started: HashSet<RunId> = written.started.iter().copied().collect();
+    let again = publish(engine, plan, assigned, &written, &started);
+    for (at, op) in ops.into_iter().enumerate() {
+        match op {
+            Op::Start(start, reply) => {
+                let run = started_as.get(&at).filter(|run| started.contains(run));
+                let answer = match run {
+                    Some(run) => Ok(*run),
+                    None => existing(engine, &start).await,
+                };
+                drop(reply.send(answer));
+            }
+            Op::Settle(_, reply) => {
+                let answer = match went.get(&at) {
+                    Some(state) => Settled::Done {
+                        went: super::plan::stored(*state),
+                        next: next.remove(&at).map_or_else(Grants::none, received),
+                    },
+                    None => Settled::Fenced,
+                };
+                drop(reply.send(Ok(answer)));
+            }
+            Op::Look => {}
+        }
+    }
+    again
+}
+
+/// What an inline offer got: it was delivered before anybody is answered.
+fn received(mut answer: oneshot::Receiver<Grants>) -> Grants {
+    answer.try_recv().unwrap_or_else(|_| Grants::none())
+}
+
+/// Makes a commit known: to caches, deciders, watchers and waiting workers.
+pub(crate) fn publish(
+    engine: &Engine,
+    plan: Plan,
+    assigned: Assigned,
+    written: &Written,
+    started: &HashSet<RunId>,
+) -> Again {
+    let void = |run: RunId| {
+        plan.runs
+            .get(&run)
+            .is_some_and(|plan| plan.fresh && !started.contains(&run))
+    };
+    for (task, output) in &plan.outputs {
+        engine.caches.outputs.insert(*task, output.clone());
+    }
+    for (id, run) in &plan.runs {
+        if !void(*id) {
+            engine.caches.runs.insert(run.info.clone());
+            // Nobody watches: fine.
+            let _ = engine.news.send(*id);
+        }
+    }
+    for planned in plan.hot.iter().filter(|p| p.row.state == hot::DECIDING) {
+        let run = plan.runs.get(&planned.row.task.run);
+        if let (Some(run), Some(lease), false) =
+            (run, planned.row.lease, void(planned.row.task.run))
+        {
+            engine.decide(DecideJob {
+                info: run.info.clone(),
+                task: planned.row.task,
+                epoch: planned.row.epoch,
+                lease,
+                sources: planned.row.sources.clone(),
+            });
+        }
+    }
+    assigned.done(engine, written.at, void)
+}
+
+/// Signals that came with the start of runs, for those that did start.
+async fn store_signals(
+    conn: &mut PgConnection,
+    plan: &Plan,
+    started: &[RunId],
+) -> Result<(), sqlx::Error> {
+    for start in plan
+        .start_signals
+        .iter()
+        .filter(|start| started.contains(&start.info.run))
+    {
+        for (name, payload) in &start.signals {
+            let new = store::signal::New {
+                workspace: start.info.workspace.as_str(),
+                run: Some(start.info.run),
+                request_key: &start.request_key,
+                name,
+                payload,
+            };
+            store::signal::insert(conn, &new).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The run that a taken key names, if it was started with the same content.
+async fn existing(engine: &Engine, start: &Start) -> Result<RunId, Error> {
+    let mut conn = engine.pool.acquire().await?;
+    let key = &start.request_key;
+    match store::run::by_key(&mut conn, &start.info.workspace, key).await? {
+        Some((run, hash)) if hash == start.body_hash => Ok(run),
+        Some(_) => Err(Error::KeyTaken(key.clone())),
+        None => Err(Error::Contended),
+    }
+}
+
+impl Written {
+    fn nothing() -> Self {
+        Self {
+            at: DateTime::<Utc>::UNIX_EPOCH,
+            started: Vec::new(),
+        }
+    }
+}
+
+impl Error {
+    fn is_conflict(&self) -> bool {
+        matches!(self.fault(), Some(database::Fault::Conflict))
+    }
+
+    fn is_ours(&self) -> bool {
+        matches!(self.fault(), Some(database::Fault::Internal))
+    }
+}

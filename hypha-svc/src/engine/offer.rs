@@ -1,0 +1,385 @@
+//! Free slots of workers that wait for work, and hints where work may lie.
+//!
+//! An offer is answered once, after a commit that leased something to it, or when its wait is over. Hints are generations:
+//! a queue may hold work while its news are ahead of what the last short search had seen; an in-memory count would drift.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use cambium_kernel::{AgentId, WorkspaceId};
+use tokio::sync::oneshot;
+
+use super::Engine;
+use super::grant::{Granted, Grants};
+use crate::store::engine::Search;
+use crate::store::queue::Queue;
+
+/// An announced incarnation, with what its agents can do.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    pub(crate) reg: i32,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) owner: String,
+    pub(crate) agents: Vec<(AgentId, BTreeSet<String>)>,
+    pub(crate) draining: AtomicBool,
+    /// Eligible agents by queue, as far as asked.
+    eligible: RwLock<HashMap<i32, Arc<[AgentId]>>>,
+    turn: AtomicUsize,
+}
+
+impl Registration {
+    pub(crate) fn new(
+        reg: i32,
+        workspace: WorkspaceId,
+        owner: String,
+        agents: Vec<(AgentId, BTreeSet<String>)>,
+        draining: bool,
+    ) -> Self {
+        Self {
+            reg,
+            workspace,
+            owner,
+            agents,
+            draining: AtomicBool::new(draining),
+            eligible: RwLock::default(),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// The agents that may do the work of a queue: the hard filter of design hypha, section 6.
+    fn eligible(&self, queue: &Queue) -> Arc<[AgentId]> {
+        if let Some(known) = self
+            .eligible
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&queue.queue)
+        {
+            return known.clone();
+        }
+        let agents: Arc<[AgentId]> = if queue.workspace == self.workspace.as_str() {
+            let able = self
+                .agents
+                .iter()
+                .filter(|(_, has)| queue.requires.iter().all(|need| has.contains(need)));
+            able.map(|(agent, _)| *agent).collect()
+        } else {
+            Arc::from([])
+        };
+        self.eligible
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(queue.queue, agents.clone());
+        agents
+    }
+
+    /// One of the eligible agents, in turn.
+    fn pick(&self, queue: &Queue) -> Option<AgentId> {
+        let able = self.eligible(queue);
+        if able.is_empty() || self.draining.load(Ordering::Relaxed) {
+            return None;
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        Some(able[turn % able.len()])
+    }
+}
+
+/// Orders offers: longest waiting first, and those in a completion's reply before all others.
+pub(crate) type OfferId = i64;
+
+#[derive(Debug)]
+struct Offer {
+    registration: Arc<Registration>,
+    free: u32,
+    /// Slots promised to a transaction that has not ended yet.
+    reserved: u32,
+    reply: oneshot::Sender<Grants>,
+    gone: bool,
+}
+
+/// A slot promised to a transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) offer: OfferId,
+    pub(crate) reg: i32,
+    pub(crate) agent: AgentId,
+}
+
+/// What is known of one queue and priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hint {
+    news: u64,
+    clean: u64,
+    /// The last turn that was claimed: what lies below is dead.
+    cursor: i64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    last: i64,
+    first: i64,
+    offers: BTreeMap<OfferId, Offer>,
+    hints: HashMap<(i32, i16), Hint>,
+    queues: HashMap<i32, Arc<Queue>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Offers(Mutex<State>);
+
+/// A search with the news it will have seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hinted {
+    pub(crate) search: Search,
+    seen: u64,
+}
+
+impl Offers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Learns of queues.
+    pub(crate) fn learn(&self, queues: impl IntoIterator<Item = Queue>) {
+        let mut state = self.state();
+        for queue in queues {
+            state.queues.insert(queue.queue, Arc::new(queue));
+        }
+    }
+
+    /// The highest queue known.
+    pub(crate) fn highest_queue(&self) -> i32 {
+        self.state().queues.keys().copied().max().unwrap_or(0)
+    }
+
+    /// Opens an offer behind all that wait.
+    pub(crate) fn open(
+        &self,
+        engine: Engine,
+        registration: Arc<Registration>,
+        max: u32,
+    ) -> Waiting {
+        let mut state = self.state();
+        state.last += 1;
+        let id = state.last;
+        let answer = state.insert(id, registration, max);
+        Waiting { id, answer, engine }
+    }
+
+    /// Opens an offer before all that wait, for the reply to a completion.
+    pub(crate) fn open_first(
+        &self,
+        registration: Arc<Registration>,
+        max: u32,
+    ) -> (OfferId, oneshot::Receiver<Grants>) {
+        let mut state = self.state();
+        state.first -= 1;
+        let id = state.first;
+        (id, state.insert(id, registration, max))
+    }
+
+    /// Promises the slot that has waited longest for work of this queue.
+    pub(crate) fn take(&self, queue: i32) -> Option<Slot> {
+        let mut state = self.state();
+        let queue = state.queues.get(&queue)?.clone();
+        let waiting = state.offers.iter_mut();
+        for (id, offer) in waiting.filter(|(_, offer)| offer.free > 0 && !offer.gone) {
+            if let Some(agent) = offer.registration.pick(&queue) {
+                offer.free -= 1;
+                offer.reserved += 1;
+                return Some(Slot {
+                    offer: *id,
+                    reg: offer.registration.reg,
+                    agent,
+                });
+            }
+        }
+        None
+    }
+
+    /// Takes a promise back.
+    pub(crate) fn give_back(&self, slot: &Slot) {
+        let mut state = self.state();
+        if let Some(offer) = state.offers.get_mut(&slot.offer) {
+            offer.free += 1;
+            offer.reserved = offer.reserved.saturating_sub(1);
+            if offer.gone && offer.reserved == 0 {
+                state.offers.remove(&slot.offer);
+            }
+        }
+    }
+
+    /// Answers an offer. What reaches nobody goes back to the queue by itself.
+    pub(crate) fn deliver(&self, id: OfferId, granted: Vec<Granted>, engine: &Engine) {
+        let offer = self.state().offers.remove(&id);
+        let grants = Grants::new(granted, engine.clone());
+        if let Some(offer) = offer {
+            // A receiver that is gone drops the grants, and they go back.
+            let _ = offer.reply.send(grants);
+        }
+    }
+
+    /// Withdraws an offer, unless a transaction has been promised a slot of it.
+    pub(crate) fn withdraw(&self, id: OfferId) -> bool {
+        let mut state = self.state();
+        match state.offers.get_mut(&id) {
+            Some(offer) if offer.reserved > 0 => {
+                offer.gone = true;
+                false
+            }
+            Some(_) => {
+                state.offers.remove(&id);
+                true
+            }
+            // Answered already: the answer lies in the channel.
+            None => false,
+        }
+    }
+
+    /// Work was left ready in these queues.
+    pub(crate) fn note_news(&self, places: impl IntoIterator<Item = (i32, i16)>) {
+        let mut state = self.state();
+        for place in places {
+            state.hints.entry(place).or_default().news += 1;
+        }
+    }
+
+    /// Anything may have happened: look everywhere; now and then from the start, since a row may commit late below a
+    /// cursor.
+    pub(crate) fn note_doubt(&self, from_start: bool) {
+        let mut state = self.state();
+        let queues: Vec<i32> = state.queues.keys().copied().collect();
+        for queue in queues {
+            for prio in 0..=9 {
+                let hint = state.hints.entry((queue, prio)).or_default();
+                hint.news += 1;
+                if from_start {
+                    hint.cursor = 0;
+                }
+            }
+        }
+    }
+
+    /// Whether an offer that waits here could take work of this queue.
+    pub(crate) fn serves(&self, queue: i32) -> bool {
+        let state = self.state();
+        state.queues.get(&queue).is_some_and(|queue| {
+            let mut waiting = state.offers.values();
+            waiting.any(|offer| offer.free > 0 && !offer.registration.eligible(queue).is_empty())
+        })
+    }
+
+    /// Whether any offer waits.
+    pub(crate) fn anybody_waits(&self) -> bool {
+        self.state().offers.values().any(|offer| offer.free > 0)
+    }
+
+    /// Whether a look could find something for this registration.
+    pub(crate) fn may_have_work(&self, registration: &Registration) -> bool {
+        let state = self.state();
+        state.hints.iter().any(|((queue, _), hint)| {
+            hint.news > hint.clean
+                && state
+                    .queues
+                    .get(queue)
+                    .is_some_and(|queue| !registration.eligible(queue).is_empty())
+        })
+    }
+
+    /// Searches worth making for those who wait, at most `most` rows each.
+    pub(crate) fn searches(&self, most: i64) -> Vec<Hinted> {
+        let state = self.state();
+        let mut searches = Vec::new();
+        for ((queue, prio), hint) in &state.hints {
+            let Some(known) = state.queues.get(queue).filter(|_| hint.news > hint.clean) else {
+                continue;
+            };
+            let free: i64 = state
+                .offers
+                .values()
+                .filter(|offer| offer.free > 0 && !offer.registration.eligible(known).is_empty())
+                .map(|offer| i64::from(offer.free))
+                .sum();
+            if free > 0 {
+                searches.push(Hinted {
+                    search: Search {
+                        queue: *queue,
+                        prio: *prio,
+                        after_turn: hint.cursor,
+                        limit: free.min(most),
+                    },
+                    seen: hint.news,
+                });
+            }
+        }
+        searches
+    }
+
+    /// What a committed search found: `last` is the last turn it leased, `short` that it found fewer than it asked for.
+    /// Answers whether the same place deserves another look at once.
+    pub(crate) fn note_search(&self, hinted: &Hinted, last: Option<i64>, short: bool) -> bool {
+        let mut state = self.state();
+        let place = (hinted.search.queue, hinted.search.prio);
+        let hint = state.hints.entry(place).or_default();
+        if !short {
+            hint.cursor = last.unwrap_or(hint.cursor);
+            return true;
+        }
+        if hinted.search.after_turn > 0 {
+            // A short search behind a cursor proves nothing: something may lie below it.
+            hint.cursor = 0;
+            return true;
+        }
+        hint.clean = hint.clean.max(hinted.seen);
+        hint.news > hint.clean
+    }
+}
+
+impl State {
+    fn insert(
+        &mut self,
+        id: OfferId,
+        registration: Arc<Registration>,
+        max: u32,
+    ) -> oneshot::Receiver<Grants> {
+        let (reply, answer) = oneshot::channel();
+        self.offers.insert(
+            id,
+            Offer {
+                registration,
+                free: max,
+                reserved: 0,
+                reply,
+                gone: false,
+            },
+        );
+        answer
+    }
+}
+
+/// An offer whose owner waits. Dropping it withdraws it.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    id: OfferId,
+    answer: oneshot::Receiver<Grants>,
+    engine: Engine,
+}
+
+impl Waiting {
+    pub(crate) async fn wait(&mut self, wait: Duration) -> Grants {
+        if let Ok(answer) = tokio::time::timeout(wait, &mut self.answer).await {
+            return answer.unwrap_or_else(|_| Grants::none());
+        }
+        if self.engine.offers.withdraw(self.id) {
+            return Grants::none();
+        }
+        // A transaction holds a promise: it answers when it ends.
+        (&mut self.answer).await.unwrap_or_else(|_| Grants::none())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.engine.offers.withdraw(self.id);
+    }
+}

@@ -1,0 +1,153 @@
+//! What callers ask of the engine.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cambium_hypha::EndState;
+use cambium_kernel::{LeaseId, RunId};
+use chrono::{DateTime, Utc};
+use tokio::sync::oneshot;
+
+use super::cache::RunInfo;
+use super::grant::{Granted, Grants};
+use super::offer::Registration;
+use crate::error::Error;
+use crate::store::engine::{Fence, TaskKey};
+
+/// One call, with where its answer goes.
+#[derive(Debug)]
+pub(crate) enum Op {
+    Start(Box<Start>, oneshot::Sender<Result<RunId, Error>>),
+    Settle(Box<Settle>, oneshot::Sender<Result<Settled, Error>>),
+    /// Nothing but: look for ready work.
+    Look,
+}
+
+/// A run to start.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) info: Arc<RunInfo>,
+    pub(crate) request_key: String,
+    pub(crate) body_hash: Vec<u8>,
+    pub(crate) graph_name: String,
+    pub(crate) graph_version: i32,
+    pub(crate) signals: Vec<(String, Bytes)>,
+}
+
+/// A fenced change to one task.
+#[derive(Clone, Debug)]
+pub(crate) struct Settle {
+    pub(crate) info: Arc<RunInfo>,
+    pub(crate) task: TaskKey,
+    pub(crate) epoch: i32,
+    pub(crate) fence: Fence,
+    pub(crate) change: Change,
+    pub(crate) body_hash: Option<i64>,
+}
+
+/// What an edge out of an ended task says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EdgeOutcome {
+    Fired,
+    Dead,
+    /// Its condition errored: the target fails.
+    Fault(String),
+}
+
+/// Money an attempt used, and whether it was metered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) micro_usd: i64,
+    pub(crate) measured: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Complete {
+        output: Bytes,
+        usage: Option<Usage>,
+        /// Outcomes of the node's outgoing edges, in their order; empty for a fan-out member.
+        edges: Vec<EdgeOutcome>,
+        /// Slots that the reply may fill.
+        next: Option<(Arc<Registration>, u32)>,
+    },
+    Fail {
+        code: String,
+        detail: String,
+        retryable: bool,
+        usage: Option<Usage>,
+    },
+    Park {
+        signal: String,
+        until: Option<DateTime<Utc>>,
+        checkpoint: Bytes,
+    },
+    Release,
+    /// The lease ran out.
+    Lost,
+    /// The back-off or the park is over.
+    Wake,
+    /// A signal arrived for the parked task.
+    Resume {
+        payload: Bytes,
+    },
+    /// One of the timeouts passed.
+    TimeOut,
+    Decide(Verdict),
+}
+
+/// What a node with a condition, a fan-out or an expression turned out to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Run,
+    FanOut(Vec<Vec<u8>>),
+    End {
+        state: EndState,
+        code: Option<String>,
+        detail: Option<String>,
+    },
+}
+
+/// What came of a [`Settle`].
+#[derive(Debug)]
+pub(crate) enum Settled {
+    /// Done; the task's state then, as `TaskState` on the wire.
+    Done { went: i16, next: Grants },
+    /// The fence did not hold, and nothing was changed.
+    Fenced,
+}
+
+impl Settle {
+    /// Gives an attempt back that nobody started.
+    pub(crate) fn release(granted: &Granted) -> Self {
+        Self {
+            info: granted.info.clone(),
+            task: granted.task,
+            epoch: granted.epoch,
+            fence: Fence::Live {
+                lease: granted.lease,
+                reg: None,
+            },
+            change: Change::Release,
+            body_hash: None,
+        }
+    }
+
+    /// A verdict on a node that was being decided under a lease.
+    pub(crate) fn verdict(
+        info: Arc<RunInfo>,
+        task: TaskKey,
+        epoch: i32,
+        lease: LeaseId,
+        verdict: Verdict,
+    ) -> Self {
+        Self {
+            info,
+            task,
+            epoch,
+            fence: Fence::Deciding { lease },
+            change: Change::Decide(verdict),
+            body_hash: None,
+        }
+    }
+}

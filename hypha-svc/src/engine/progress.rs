@@ -1,0 +1,377 @@
+//! One fenced change, turned into decisions: what becomes of the task it was made to.
+
+use bytes::Bytes;
+use cambium_hypha::EndState;
+use cambium_hypha::retry::{LOSSES, Next};
+use cambium_proto::hypha::v1::{RunEventKind, TaskState};
+use chrono::{DateTime, Utc};
+
+use super::op::{Change, EdgeOutcome, Settle, Usage, Verdict};
+use super::plan::{Carried, Ending, Plan, PlannedHot, hot, sources_of, stored};
+use crate::store::engine::{HotRow, TaskKey};
+use crate::store::event::Transition;
+use crate::store::park::Park;
+use crate::store::task::Attempt;
+
+/// Facts that a change may need and that were read in its transaction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) now: Option<DateTime<Utc>>,
+    /// A stored signal that a parking task finds waiting.
+    pub(crate) signal: Option<Vec<u8>>,
+    /// From 0 to 1.
+    pub(crate) jitter: f64,
+}
+
+/// A change being made.
+struct Step<'a> {
+    plan: &'a mut Plan,
+    settle: &'a Settle,
+    row: HotRow,
+    facts: Facts,
+}
+
+/// Makes the change in the plan, and answers where the task went.
+pub(crate) fn apply(plan: &mut Plan, settle: &Settle, row: HotRow, facts: Facts) -> TaskState {
+    let mut step = Step {
+        plan,
+        settle,
+        row,
+        facts,
+    };
+    match &settle.change {
+        Change::Complete {
+            output,
+            usage,
+            edges,
+            ..
+        } => step.complete(output, *usage, edges),
+        Change::Fail {
+            code,
+            detail,
+            retryable,
+            usage,
+        } => step.fail(code, detail, *retryable, *usage),
+        Change::Park {
+            signal,
+            until,
+            checkpoint,
+        } => step.park(signal, *until, checkpoint),
+        Change::Release => step.release(),
+        Change::Lost => step.lost(),
+        Change::Wake => step.wake(),
+        Change::Resume { payload } => step.resume(payload),
+        Change::TimeOut => step.time_out(),
+        Change::Decide(verdict) => step.decide(verdict),
+    }
+}
+
+impl Step<'_> {
+    fn task(&self) -> TaskKey {
+        self.settle.task
+    }
+
+    fn carried(&self) -> Carried {
+        Carried {
+            epoch: self.row.epoch,
+            failures: self.row.failures,
+            losses: self.row.losses,
+            total_until: self.row.total_until,
+            sources: self.row.sources.clone(),
+            resumed: self.row.resumed,
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.plan
+            .runs
+            .get(&self.task().run)
+            .is_some_and(super::plan::RunPlan::is_closed)
+    }
+
+    fn tell(&mut self, transition: Transition) {
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            run.events.push(transition);
+        }
+    }
+
+    fn complete(
+        &mut self,
+        output: &Bytes,
+        usage: Option<Usage>,
+        edges: &[EdgeOutcome],
+    ) -> TaskState {
+        let ending = Ending {
+            agent: self.row.agent,
+            lease: self.row.lease,
+            body_hash: self.settle.body_hash,
+            cost: Some(cost(usage)),
+            output: Some(output.clone()),
+            edges: (self.task().i == 0).then(|| edges.to_vec()),
+            ..Ending::default()
+        };
+        self.plan
+            .end(self.task(), EndState::Succeeded, self.carried(), ending);
+        TaskState::Succeeded
+    }
+
+    fn fail(
+        &mut self,
+        code: &str,
+        detail: &str,
+        retryable: bool,
+        usage: Option<Usage>,
+    ) -> TaskState {
+        let mut carried = self.carried();
+        carried.failures = carried.failures.saturating_add(1);
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            let (micro_usd, measured) = cost(usage);
+            run.add.cost_micro_usd += micro_usd;
+            run.add.unmeasured += i32::from(!measured);
+        }
+        let failures = u32::try_from(carried.failures).unwrap_or(0);
+        let retry = &self.settle.info.graph().nodes()[self.task().n as usize].retry;
+        let next = retry.next(failures, code, retryable, self.facts.jitter);
+        let went = match next {
+            _ if self.is_closed() => TaskState::Cancelled,
+            Next::After(_) => TaskState::BackingOff,
+            Next::GiveUp => TaskState::Failed,
+        };
+        self.note_attempt("failed", went, code, detail);
+        match (went, next) {
+            (TaskState::BackingOff, Next::After(wait)) => {
+                let kind = RunEventKind::TaskBackingOff.into();
+                let told = Transition::of_task(kind, self.task(), self.row.epoch);
+                self.tell(told.by(self.row.agent).because(code, detail));
+                let mut row = self.plan.row(self.task(), hot::BACKING_OFF, carried);
+                row.until_ms = Some(wait.num_milliseconds());
+                self.insert(row);
+            }
+            (TaskState::Cancelled, _) => self.end(EndState::Cancelled, carried, code, detail),
+            _ => self.end(EndState::Failed, carried, code, detail),
+        }
+        went
+    }
+
+    fn end(&mut self, state: EndState, carried: Carried, code: &str, detail: &str) {
+        let ending = Ending {
+            agent: self.row.agent,
+            ..Ending::because(code, detail)
+        };
+        self.plan.end(self.task(), state, carried, ending);
+    }
+
+    fn park(
+        &mut self,
+        signal: &str,
+        until: Option<DateTime<Utc>>,
+        checkpoint: &Bytes,
+    ) -> TaskState {
+        if self.is_closed() {
+            self.note_attempt("revoked", TaskState::Cancelled, "", "");
+            self.end(EndState::Cancelled, self.carried(), "RUN_CLOSED", "");
+            return TaskState::Cancelled;
+        }
+        let found = self.facts.signal.take();
+        let went = if found.is_some() {
+            TaskState::Ready
+        } else {
+            TaskState::Parked
+        };
+        self.note_attempt("parked", went, signal, "");
+        let kind = RunEventKind::TaskParked.into();
+        let told = Transition::of_task(kind, self.task(), self.row.epoch);
+        self.tell(told.by(self.row.agent).because(signal, ""));
+        self.plan.parks.push(Park {
+            task: self.task(),
+            signal: signal.to_owned(),
+            checkpoint: checkpoint.to_vec(),
+            payload: found.clone(),
+            timed_out: false,
+        });
+        let carried = Carried {
+            resumed: true,
+            ..self.carried()
+        };
+        if found.is_some() {
+            self.plan.ready(self.task(), carried);
+        } else {
+            let mut row = self.plan.row(self.task(), hot::PARKED, carried);
+            row.until_at = until;
+            self.insert(row);
+        }
+        went
+    }
+
+    fn release(&mut self) -> TaskState {
+        self.give_back("released", RunEventKind::TaskReleased, self.carried())
+    }
+
+    fn lost(&mut self) -> TaskState {
+        let mut carried = self.carried();
+        carried.losses = carried.losses.saturating_add(1);
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            // What it spent before it fell silent, nobody metered.
+            run.add.unmeasured += 1;
+        }
+        if u32::try_from(carried.losses).unwrap_or(0) >= LOSSES && !self.is_closed() {
+            let detail = format!("its lease ran out {LOSSES} times");
+            self.note_attempt("lost", TaskState::Failed, "LEASE_LOSSES", &detail);
+            self.end(EndState::Failed, carried, "LEASE_LOSSES", &detail);
+            return TaskState::Failed;
+        }
+        self.give_back("lost", RunEventKind::TaskLeaseLost, carried)
+    }
+
+    /// Back to the queue without an attempt counted, or to its end if the run is closing.
+    fn give_back(
+        &mut self,
+        ended_as: &'static str,
+        kind: RunEventKind,
+        carried: Carried,
+    ) -> TaskState {
+        let went = if self.is_closed() {
+            TaskState::Cancelled
+        } else {
+            TaskState::Ready
+        };
+        self.note_attempt(ended_as, went, "", "");
+        let told = Transition::of_task(kind.into(), self.task(), self.row.epoch);
+        self.tell(told.by(self.row.agent));
+        if went == TaskState::Cancelled {
+            self.end(EndState::Cancelled, carried, "RUN_CLOSED", "");
+        } else {
+            self.plan.ready(self.task(), carried);
+        }
+        went
+    }
+
+    fn wake(&mut self) -> TaskState {
+        if self.row.state == hot::PARKED {
+            self.plan.park_ends.push((self.task(), None));
+        }
+        self.plan.ready(self.task(), self.carried());
+        TaskState::Ready
+    }
+
+    fn resume(&mut self, payload: &Bytes) -> TaskState {
+        self.plan
+            .park_ends
+            .push((self.task(), Some(payload.clone())));
+        self.plan.ready(self.task(), self.carried());
+        TaskState::Ready
+    }
+
+    fn time_out(&mut self) -> TaskState {
+        let total_is_over = self
+            .row
+            .total_until
+            .is_some_and(|until| self.facts.now.is_some_and(|now| now >= until));
+        let leased = self.row.state == hot::LEASED;
+        if self.is_closed() {
+            self.note_attempt("revoked", TaskState::Cancelled, "REVOKED", "");
+            self.end(
+                EndState::Cancelled,
+                self.carried(),
+                "REVOKED",
+                "it went on past the run's grace",
+            );
+            return TaskState::Cancelled;
+        }
+        if leased && !total_is_over {
+            return self.fail("RUN_TIMEOUT", "the attempt took too long", true, None);
+        }
+        let (code, detail) = if total_is_over {
+            ("TOTAL_TIMEOUT", "all attempts together took too long")
+        } else {
+            ("QUEUE_TIMEOUT", "no worker took it in time")
+        };
+        if leased {
+            self.note_attempt("failed", TaskState::Failed, code, detail);
+        }
+        self.end(EndState::Failed, self.carried(), code, detail);
+        TaskState::Failed
+    }
+
+    fn decide(&mut self, verdict: &Verdict) -> TaskState {
+        match verdict {
+            Verdict::Run => {
+                self.plan.ready(self.task(), self.carried());
+                TaskState::Ready
+            }
+            Verdict::End {
+                state,
+                code,
+                detail,
+            } => {
+                let ending = Ending {
+                    code: code.clone(),
+                    detail: detail.clone(),
+                    ..Ending::default()
+                };
+                self.plan.end(self.task(), *state, self.carried(), ending);
+                super::plan::task_state(*state)
+            }
+            Verdict::FanOut(items) => {
+                self.fan_out(items);
+                TaskState::Waiting
+            }
+        }
+    }
+
+    fn fan_out(&mut self, items: &[Vec<u8>]) {
+        let task = self.task();
+        let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        self.plan.fans.push((task, items.to_vec()));
+        if let Some(run) = self.plan.run(task.run) {
+            let more = i32::try_from(count).unwrap_or(i32::MAX);
+            run.add.open += more;
+            // The group is no task: its members stand for it.
+            run.add.total += more - 1;
+            run.events.push(
+                Transition::of_task(RunEventKind::TaskFannedOut.into(), task, 0)
+                    .because("", &count.to_string()),
+            );
+        }
+        for i in 1..=count {
+            let carried = Carried {
+                sources: self.row.sources.clone(),
+                ..Carried::default()
+            };
+            self.plan.ready(TaskKey { i, ..task }, carried);
+        }
+    }
+
+    fn insert(&mut self, row: crate::store::engine::NewHot) {
+        let node = self.task().n;
+        self.plan.hot.push(PlannedHot { row, node });
+    }
+
+    fn note_attempt(&mut self, ended_as: &'static str, went: TaskState, code: &str, detail: &str) {
+        let (Some(lease), Some(agent)) = (self.row.lease, self.row.agent) else {
+            return;
+        };
+        let sources = sources_of(
+            &self.settle.info,
+            self.task().n,
+            self.row.sources.as_deref(),
+        );
+        self.plan.attempts.push(Attempt {
+            task: self.task(),
+            epoch: self.row.epoch,
+            lease,
+            agent,
+            ended_as,
+            went: stored(went),
+            body_hash: self.settle.body_hash,
+            consumed: !sources.is_empty(),
+            code: (!code.is_empty()).then(|| code.to_owned()),
+            detail: (!detail.is_empty()).then(|| detail.to_owned()),
+        });
+    }
+}
+
+/// What an attempt adds to its run's cost. Without a figure it counts as declared: nothing was metered.
+fn cost(usage: Option<Usage>) -> (i64, bool) {
+    usage.map_or((0, false), |usage| (usage.micro_usd, usage.measured))
+}

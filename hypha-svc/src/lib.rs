@@ -1,0 +1,19 @@
+//! hypha: durable graphs of work. Stores graphs, runs them, hands tasks to workers and measures what their outputs did.
+//! Refuses to score anybody, to run agents' code, and to guess.
+
+mod app;
+mod config;
+mod convert;
+mod engine;
+mod error;
+mod loops;
+mod receptors;
+mod rpc;
+mod server;
+mod store;
+
+pub use config::Config;
+pub use server::build;
+
+/// The schema `hypha`, from nothing to now.
+pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("./migrations");

@@ -1,0 +1,6 @@
+//! What happens again and again: no input, idempotent, safe on any number of replicas.
+
+pub(crate) mod commit;
+pub(crate) mod decide;
+pub(crate) mod listen;
+pub(crate) mod sweep;

@@ -1,0 +1,132 @@
+//! The sweep: hands on whatever has a moment behind it. For ever, never a one-shot recovery list.
+
+use std::time::Duration;
+
+use cambium_service_kit::shutdown::Stop;
+use sqlx::PgPool;
+
+use crate::app::graph::run_info;
+use crate::engine::Engine;
+use crate::engine::grant::DecideJob;
+use crate::engine::op::{Change, Settle};
+use crate::engine::plan::hot;
+use crate::engine::steer::redeliver;
+use crate::error::Error;
+use crate::store;
+use crate::store::engine::Fence;
+use crate::store::hot::Seen;
+
+const EVERY: Duration = Duration::from_secs(1);
+const MOST: i64 = 500;
+/// Every so many sweeps, ready work is looked for from the start of each queue.
+const FROM_START: u64 = 10;
+
+/// Sweeps every second.
+pub(crate) async fn sweep(engine: Engine, pool: PgPool, stop: Stop) {
+    for round in 0_u64.. {
+        let from_start = round.is_multiple_of(FROM_START);
+        if let Err(error) = once(&engine, &pool, from_start).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a sweep failed and will be repeated"
+            );
+        }
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = stop.stopped() => return,
+        }
+    }
+}
+
+/// One sweep: lapsed leases, ended back-offs and parks, timeouts, abandoned decisions, signals sent ahead.
+pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Result<(), Error> {
+    learn(engine, pool).await?;
+    engine.offers.note_doubt(from_start);
+    if engine.offers.anybody_waits() {
+        engine.look();
+    }
+    loop {
+        let mut conn = pool.acquire().await?;
+        let due = store::hot::due(&mut conn, MOST).await?;
+        let is_full = i64::try_from(due.len()).is_ok_and(|length| length >= MOST);
+        let mut settles = Vec::new();
+        for row in due {
+            let info = run_info(&mut conn, engine, row.task.run).await?;
+            match change(&row) {
+                Some((fence, change)) => settles.push(Settle {
+                    info,
+                    task: row.task,
+                    epoch: row.epoch,
+                    fence,
+                    change,
+                    body_hash: None,
+                }),
+                None => decide_again(engine, info, row),
+            }
+        }
+        drop(conn);
+        let handed: Vec<_> = settles
+            .into_iter()
+            .map(|settle| engine.settle(settle))
+            .collect();
+        for settled in futures::future::join_all(handed).await {
+            settled?;
+        }
+        if !is_full {
+            break;
+        }
+    }
+    deliver_signals(engine, pool).await
+}
+
+/// What a due row asks for; nothing for a decision, which is handed out again.
+fn change(row: &Seen) -> Option<(Fence, Change)> {
+    if row.overdue {
+        return Some((Fence::Overdue, Change::TimeOut));
+    }
+    match (row.state, row.lease) {
+        (hot::LEASED, Some(lease)) => Some((Fence::Expired { lease }, Change::Lost)),
+        (hot::BACKING_OFF | hot::PARKED, _) => Some((Fence::Due, Change::Wake)),
+        _ => None,
+    }
+}
+
+fn decide_again(engine: &Engine, info: std::sync::Arc<crate::engine::cache::RunInfo>, row: Seen) {
+    if let (hot::DECIDING, Some(lease)) = (row.state, row.lease) {
+        engine.decide(DecideJob {
+            info,
+            task: row.task,
+            epoch: row.epoch,
+            lease,
+            sources: row.sources,
+        });
+    }
+}
+
+/// Other replicas intern queues and drain incarnations too.
+async fn learn(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
+    let mut conn = pool.acquire().await?;
+    let known = engine.offers.highest_queue();
+    let new = store::queue::above(&mut conn, known).await?;
+    engine.offers.learn(new);
+    let active = engine.caches.registrations.active();
+    let active: Vec<_> = active
+        .into_iter()
+        .map(cambium_kernel::RegistrationId::as_uuid)
+        .collect();
+    let drained = store::registration::draining(&mut conn, &active).await?;
+    engine.caches.registrations.note_draining(&drained);
+    Ok(())
+}
+
+/// Signals that were sent to a key at the moment its run started, or to a task at the moment it parked.
+async fn deliver_signals(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
+    let mut conn = pool.acquire().await?;
+    store::signal::attach(&mut conn).await?;
+    store::signal::expire(&mut conn).await?;
+    for (run, name) in store::signal::deliverable(&mut conn, MOST).await? {
+        let info = run_info(&mut conn, engine, run).await?;
+        redeliver(engine, &info, &name).await?;
+    }
+    Ok(())
+}

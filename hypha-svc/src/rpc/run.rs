@@ -1,0 +1,217 @@
+//! `RunService`.
+
+use bytes::Bytes;
+use cambium_proto::hypha::v1::run_service_server::RunService;
+use cambium_proto::hypha::v1::{
+    CancelRunRequest, CancelRunResponse, ExplainRunRequest, ExplainRunResponse, GetOutputRequest,
+    GetOutputResponse, GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse,
+    PauseRunRequest, PauseRunResponse, ResumeRunRequest, ResumeRunResponse, RunState,
+    SignalRunRequest, SignalRunResponse, StartRunRequest, StartRunResponse, WatchRunRequest,
+};
+use cambium_service_kit::call::Call;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+use super::entered;
+use crate::app::App;
+use crate::app::run::{Which, Wish};
+use crate::app::watch::Sent;
+use crate::convert;
+use crate::convert::id;
+use crate::convert::page::Page;
+use crate::convert::payload::{self, LIMIT};
+use crate::engine::steer::Steer;
+use crate::error::Error;
+
+#[derive(Clone, Debug)]
+pub(crate) struct RunRpc(pub(crate) App);
+
+const GRACE_MS: u32 = 30_000;
+const LONGEST_GRACE_MS: u32 = 3_600_000;
+/// Signals that come with a start.
+const MOST_SIGNALS: usize = 100;
+
+/// A run by its id or its key, exactly one of them.
+fn which(run_id: &str, request_key: &str) -> Result<Which, Error> {
+    match (run_id, request_key) {
+        ("", "") => Err(Error::field("run_id", "is missing, and so is request_key")),
+        (run, "") => Ok(Which::Run(id::run("run_id", run)?)),
+        ("", key) => {
+            convert::name("request_key", key)?;
+            Ok(Which::Key(key.to_owned()))
+        }
+        _ => Err(Error::field(
+            "request_key",
+            "is given beside run_id: give one",
+        )),
+    }
+}
+
+fn signal(field: &'static str, name: &str, bytes: &Bytes) -> Result<(String, Bytes), Error> {
+    convert::name(field, name)?;
+    let payload = payload::from_wire("payload", bytes, LIMIT)?;
+    Ok((name.to_owned(), payload))
+}
+
+#[tonic::async_trait]
+impl RunService for RunRpc {
+    type WatchRunStream = ReceiverStream<Sent>;
+
+    async fn start_run(
+        &self,
+        request: Request<StartRunRequest>,
+    ) -> Result<Response<StartRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let request = request.into_inner();
+        convert::name("request_key", &request.request_key)?;
+        convert::name("graph", &request.graph)?;
+        if request.signals.len() > MOST_SIGNALS {
+            return Err(Error::field("signals", "has over 100 entries").into());
+        }
+        let signals = request.signals.iter();
+        let wish = Wish {
+            workspace,
+            signals: signals
+                .map(|one| signal("signals.name", &one.name, &one.payload))
+                .collect::<Result<_, _>>()?,
+            request_key: request.request_key,
+            graph: request.graph,
+            version: request.version,
+            input: payload::from_wire("input", &request.input, LIMIT)?,
+        };
+        Ok(Response::new(self.0.start_run(wish).await?))
+    }
+
+    async fn get_run(
+        &self,
+        request: Request<GetRunRequest>,
+    ) -> Result<Response<GetRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let request = request.into_inner();
+        let which = which(&request.run_id, &request.request_key)?;
+        let run = self.0.get_run(&workspace, &which).await?;
+        Ok(Response::new(GetRunResponse { run: Some(run) }))
+    }
+
+    async fn list_runs(
+        &self,
+        request: Request<ListRunsRequest>,
+    ) -> Result<Response<ListRunsResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let request = request.into_inner();
+        let state =
+            RunState::try_from(request.state).map_err(|_| Error::field("state", "is unknown"))?;
+        let list = ["runs", workspace.as_str(), state.as_str_name()];
+        let page = Page::from_wire(request.page_size, &request.page_token, &list)?;
+        let state = (state != RunState::Unspecified)
+            .then(|| i16::try_from(request.state).unwrap_or_default());
+        Ok(Response::new(
+            self.0.list_runs(&workspace, &page, state).await?,
+        ))
+    }
+
+    async fn watch_run(
+        &self,
+        request: Request<WatchRunRequest>,
+    ) -> Result<Response<Self::WatchRunStream>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let request = request.into_inner();
+        let run = id::run("run_id", &request.run_id)?;
+        let stream = self.0.watch_run(&workspace, run, request.after_seq).await?;
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+
+    async fn cancel_run(
+        &self,
+        request: Request<CancelRunRequest>,
+    ) -> Result<Response<CancelRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let call = Call::of(&request, &request.get_ref().request_id)?;
+        let request = request.into_inner();
+        let run = id::run("run_id", &request.run_id)?;
+        let grace = request.grace_ms.unwrap_or(GRACE_MS);
+        if grace > LONGEST_GRACE_MS {
+            return Err(Error::field("grace_ms", "is over an hour").into());
+        }
+        if request.reason.chars().count() > 1_000 {
+            return Err(Error::field("reason", "has over 1,000 characters").into());
+        }
+        let wish = Steer::Cancel {
+            grace_ms: grace.into(),
+            reason: request.reason,
+        };
+        let reply = self
+            .0
+            .steer_run(&call, &workspace, run, &wish, |steered| CancelRunResponse {
+                state: steered.state.into(),
+            });
+        Ok(Response::new(reply.await?))
+    }
+
+    async fn pause_run(
+        &self,
+        request: Request<PauseRunRequest>,
+    ) -> Result<Response<PauseRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let call = Call::of(&request, &request.get_ref().request_id)?;
+        let run = id::run("run_id", &request.get_ref().run_id)?;
+        let wish = Steer::Pause;
+        let reply = self
+            .0
+            .steer_run(&call, &workspace, run, &wish, |steered| PauseRunResponse {
+                state: steered.state.into(),
+            });
+        Ok(Response::new(reply.await?))
+    }
+
+    async fn resume_run(
+        &self,
+        request: Request<ResumeRunRequest>,
+    ) -> Result<Response<ResumeRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let call = Call::of(&request, &request.get_ref().request_id)?;
+        let run = id::run("run_id", &request.get_ref().run_id)?;
+        let wish = Steer::Resume;
+        let reply = self
+            .0
+            .steer_run(&call, &workspace, run, &wish, |steered| ResumeRunResponse {
+                state: steered.state.into(),
+            });
+        Ok(Response::new(reply.await?))
+    }
+
+    async fn signal_run(
+        &self,
+        request: Request<SignalRunRequest>,
+    ) -> Result<Response<SignalRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let call = Call::of(&request, &request.get_ref().request_id)?;
+        let request = request.into_inner();
+        let which = which(&request.run_id, &request.request_key)?;
+        let (name, payload) = signal("name", &request.name, &request.payload)?;
+        let reply = self
+            .0
+            .signal_run(&call, &workspace, &which, &name, &payload);
+        Ok(Response::new(reply.await?))
+    }
+
+    async fn explain_run(
+        &self,
+        request: Request<ExplainRunRequest>,
+    ) -> Result<Response<ExplainRunResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let run = id::run("run_id", &request.get_ref().run_id)?;
+        Ok(Response::new(self.0.explain_run(&workspace, run).await?))
+    }
+
+    async fn get_output(
+        &self,
+        request: Request<GetOutputRequest>,
+    ) -> Result<Response<GetOutputResponse>, Status> {
+        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let text = &request.get_ref().task_id;
+        let named = id::parse_task("task_id", text)?;
+        let output = self.0.get_output(&workspace, named, text).await?;
+        Ok(Response::new(GetOutputResponse { output }))
+    }
+}

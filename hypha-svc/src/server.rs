@@ -1,0 +1,179 @@
+//! Puts the service together: pools, engine, loops, routes and who may call them.
+
+use std::sync::Arc;
+
+use cambium_kernel::SystemClock;
+use cambium_proto::hypha::v1::graph_service_server::GraphServiceServer;
+use cambium_proto::hypha::v1::run_service_server::RunServiceServer;
+use cambium_proto::hypha::v1::task_service_server::TaskServiceServer;
+use cambium_proto::hypha::v1::worker_service_server::WorkerServiceServer;
+use cambium_service_kit::auth::{Auth, Rule};
+use cambium_service_kit::config::Secret;
+use cambium_service_kit::database::{self, PoolOptions};
+use cambium_service_kit::inbox::SignalRpc;
+use cambium_service_kit::outbox::{Relay, Routes};
+use cambium_service_kit::principal::Kind;
+use cambium_service_kit::readiness;
+use cambium_service_kit::service::Service;
+use cambium_service_kit::shutdown::Stop;
+use cambium_service_kit::token::Verifier;
+use sqlx::PgPool;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::engine::{Ends, Engine, Settings};
+use crate::loops;
+use crate::receptors::Receptors;
+use crate::rpc::graph::GraphRpc;
+use crate::rpc::run::RunRpc;
+use crate::rpc::task::TaskRpc;
+use crate::rpc::worker::WorkerRpc;
+use crate::store::SCHEMA;
+
+pub(crate) const NAME: &str = "hypha";
+
+/// Who hears which signal (design: architecture, "Signals").
+const ROUTES: &[(&str, &[&str])] = &[
+    (crate::engine::thank::GRATITUDE, &["immune"]),
+    (crate::engine::thank::DEAD_END, &["immune"]),
+];
+
+const READERS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Worker, Kind::Viewer];
+const STARTERS: &[Kind] = &[Kind::Operator, Kind::Agent];
+const WORKERS: &[Kind] = &[Kind::Worker];
+const SERVICES: &[Kind] = &[Kind::Service];
+
+/// Who may call what, by kind alone until the policy comes.
+const PERMISSIONS: &[Rule] = &[
+    rule("/cambium.hypha.v1.GraphService/PutGraph", STARTERS),
+    rule("/cambium.hypha.v1.GraphService/ValidateGraph", STARTERS),
+    rule("/cambium.hypha.v1.GraphService/ImportGraph", STARTERS),
+    rule("/cambium.hypha.v1.GraphService/GetGraph", READERS),
+    rule("/cambium.hypha.v1.GraphService/ListGraphs", READERS),
+    rule("/cambium.hypha.v1.RunService/StartRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/GetRun", READERS),
+    rule("/cambium.hypha.v1.RunService/ListRuns", READERS),
+    rule("/cambium.hypha.v1.RunService/WatchRun", READERS),
+    rule("/cambium.hypha.v1.RunService/CancelRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/PauseRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/ResumeRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/SignalRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/ExplainRun", READERS),
+    rule("/cambium.hypha.v1.RunService/GetOutput", READERS),
+    rule("/cambium.hypha.v1.TaskService/GetTask", READERS),
+    rule("/cambium.hypha.v1.TaskService/ListTasks", READERS),
+    rule("/cambium.hypha.v1.TaskService/ExplainTask", READERS),
+    rule("/cambium.hypha.v1.WorkerService/Register", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Poll", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Heartbeat", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Complete", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Fail", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Park", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Release", WORKERS),
+    rule("/cambium.signal.v1.SignalService/Deliver", SERVICES),
+];
+
+const fn rule(method: &'static str, kinds: &'static [Kind]) -> Rule {
+    Rule { method, kinds }
+}
+
+/// Where a graph travels.
+const GRAPH_BYTES: usize = 32 << 20;
+/// Where a payload travels.
+const PAYLOAD_BYTES: usize = (1 << 20) + (64 << 10);
+const REPLY_BYTES: usize = 4 << 20;
+
+/// Builds the service and starts its loops, which end with `stop`.
+pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
+    let clock = Arc::new(SystemClock);
+    let verifier = Verifier::new(config.bundle, NAME, clock.clone());
+    let auth = Auth::new(verifier, NAME, PERMISSIONS);
+    let pool = connect(&config.database_url, 6)?;
+    let engine_pool = connect(
+        &planned(&config.database_url),
+        2 + u32::try_from(config.committers)?,
+    )?;
+    let routes = Routes::new(ROUTES, config.receivers.clone());
+    let relay = Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?;
+    let settings = Settings {
+        lease: config.lease,
+        grace: config.grace,
+    };
+    let (engine, ends) = Engine::new(engine_pool, settings, routes, relay.wake());
+    tokio::spawn(relay.run(stop.clone()));
+    run_loops(&engine, &pool, ends, config.committers, &stop);
+    let ready = readiness::watch(pool.clone(), stop.clone());
+    let app = App {
+        pool: pool.clone(),
+        engine,
+        key: config.key,
+        clock,
+        stop,
+    };
+    Ok(Service::new(NAME, auth, ready, move |routes| {
+        let graphs = GraphServiceServer::new(GraphRpc(app.clone()));
+        routes.add_service(
+            graphs
+                .max_decoding_message_size(GRAPH_BYTES)
+                .max_encoding_message_size(GRAPH_BYTES),
+        );
+        let runs = RunServiceServer::new(RunRpc(app.clone()));
+        routes.add_service(
+            runs.max_decoding_message_size(PAYLOAD_BYTES)
+                .max_encoding_message_size(REPLY_BYTES),
+        );
+        let tasks = TaskServiceServer::new(TaskRpc(app.clone()));
+        routes.add_service(tasks.max_decoding_message_size(256 << 10));
+        let workers = WorkerServiceServer::new(WorkerRpc(app));
+        routes.add_service(
+            workers
+                .max_decoding_message_size(PAYLOAD_BYTES)
+                .max_encoding_message_size(REPLY_BYTES),
+        );
+        routes.add_service(SignalRpc::new(pool, SCHEMA, Receptors).into_service());
+    }))
+}
+
+fn connect(url: &Secret, max: u32) -> anyhow::Result<PgPool> {
+    let options = PoolOptions {
+        max,
+        service: "hypha-svc",
+    };
+    Ok(database::connect(url, options)?)
+}
+
+/// The engine's plans are generic and use indexes: one made on an empty table would scan it for ever.
+fn planned(url: &Secret) -> Secret {
+    let url = url.expose();
+    let join = if url.contains('?') { '&' } else { '?' };
+    Secret::new(format!(
+        "{url}{join}options[plan_cache_mode]=force_generic_plan&options[enable_seqscan]=off\
+         &options[enable_hashjoin]=off&options[enable_mergejoin]=off&options[jit]=off"
+    ))
+}
+
+fn run_loops(engine: &Engine, pool: &PgPool, ends: Ends, committers: usize, stop: &Stop) {
+    for _ in 0..committers {
+        tokio::spawn(loops::commit::commit(
+            engine.clone(),
+            ends.ops.clone(),
+            stop.clone(),
+        ));
+    }
+    tokio::spawn(loops::decide::decide(
+        engine.clone(),
+        pool.clone(),
+        ends.decide,
+        stop.clone(),
+    ));
+    tokio::spawn(loops::listen::listen(
+        engine.clone(),
+        pool.clone(),
+        stop.clone(),
+    ));
+    tokio::spawn(loops::sweep::sweep(
+        engine.clone(),
+        pool.clone(),
+        stop.clone(),
+    ));
+}

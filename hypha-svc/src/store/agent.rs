@@ -1,0 +1,63 @@
+//! The copy of what genesis says of agents.
+
+use cambium_kernel::{AgentId, WorkspaceId};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
+    pub(crate) id: AgentId,
+    pub(crate) workspace: String,
+    pub(crate) name: String,
+    pub(crate) capabilities: Vec<String>,
+}
+
+pub(crate) async fn upsert(conn: &mut PgConnection, agent: &Agent) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        INSERT INTO hypha.agent (agent_id, workspace_id, name, capabilities) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (agent_id) DO UPDATE SET name = excluded.name, capabilities = excluded.capabilities
+        "#,
+        agent.id.as_uuid(),
+        agent.workspace,
+        agent.name,
+        &agent.capabilities,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Those of the agents that are known.
+pub(crate) async fn find(
+    conn: &mut PgConnection,
+    ids: &[AgentId],
+) -> Result<Vec<Agent>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT agent_id, workspace_id, name, capabilities FROM hypha.agent WHERE agent_id = ANY ($1)"#,
+        &ids.iter().map(|id| id.as_uuid()).collect::<Vec<Uuid>>(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let agents = rows.into_iter().map(|row| Agent {
+        id: AgentId::from_uuid(row.agent_id),
+        workspace: row.workspace_id,
+        name: row.name,
+        capabilities: row.capabilities,
+    });
+    Ok(agents.collect())
+}
+
+/// What all agents of a workspace can do, an array each.
+pub(crate) async fn capabilities(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+) -> Result<Vec<Vec<String>>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT capabilities FROM hypha.agent WHERE workspace_id = $1"#,
+        workspace.as_str(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| row.capabilities).collect())
+}

@@ -1,0 +1,298 @@
+//! Ready, leased and waiting work, outside the two statements of the hot path.
+
+use cambium_kernel::{AgentId, LeaseId, RunId};
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::engine::{TaskKey, signed, unsigned};
+
+/// A hot row that a sweep or an explanation looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) task: TaskKey,
+    pub(crate) state: i16,
+    pub(crate) epoch: i32,
+    pub(crate) failures: i16,
+    pub(crate) losses: i16,
+    pub(crate) lease: Option<LeaseId>,
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) until: Option<DateTime<Utc>>,
+    pub(crate) sources: Option<Vec<u8>>,
+    pub(crate) overdue: bool,
+}
+
+macro_rules! seen {
+    ($rows:expr) => {
+        $rows
+            .into_iter()
+            .map(|row| Seen {
+                task: TaskKey {
+                    run: RunId::from_uuid(row.run_id),
+                    n: unsigned(row.n),
+                    i: unsigned(row.i),
+                },
+                state: row.state,
+                epoch: row.epoch,
+                failures: row.failures,
+                losses: row.losses,
+                lease: row.lease_id.map(LeaseId::from_uuid),
+                agent: row.agent_id.map(AgentId::from_uuid),
+                until: row.until,
+                sources: row.sources,
+                overdue: row.overdue,
+            })
+            .collect()
+    };
+}
+
+/// Rows whose moment has passed: expired leases, ended back-offs and parks, abandoned decisions, timeouts.
+pub(crate) async fn due(conn: &mut PgConnection, most: i64) -> Result<Vec<Seen>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        (SELECT run_id AS "run_id!", n AS "n!", i AS "i!", state AS "state!", epoch AS "epoch!", failures AS "failures!",
+                losses AS "losses!", lease_id, agent_id, until, sources, false AS "overdue!"
+         FROM hypha.hot WHERE state > 0 AND state < 5 AND until <= hypha.now() LIMIT $1)
+        UNION ALL
+        (SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources, true
+         FROM hypha.hot WHERE deadline <= hypha.now() LIMIT $1)
+        "#,
+        most,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(seen!(rows))
+}
+
+/// The hot rows of one run.
+pub(crate) async fn of_run(conn: &mut PgConnection, run: RunId) -> Result<Vec<Seen>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources,
+               coalesce(deadline <= hypha.now(), false) AS "overdue!"
+        FROM hypha.hot WHERE run_id = $1 ORDER BY n, i
+        "#,
+        run.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(seen!(rows))
+}
+
+/// One hot row.
+pub(crate) async fn one(
+    conn: &mut PgConnection,
+    task: TaskKey,
+) -> Result<Option<Seen>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources,
+               coalesce(deadline <= hypha.now(), false) AS "overdue!"
+        FROM hypha.hot WHERE run_id = $1 AND n = $2 AND i = $3
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+    )
+    .fetch_all(conn)
+    .await?;
+    let rows: Vec<Seen> = seen!(rows);
+    Ok(rows.into_iter().next())
+}
+
+/// Who holds a task's lease, if anybody: registration and epoch.
+pub(crate) async fn holder(
+    conn: &mut PgConnection,
+    task: TaskKey,
+    lease: LeaseId,
+) -> Result<Option<i32>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT reg AS "reg!" FROM hypha.hot
+        WHERE run_id = $1 AND n = $2 AND i = $3 AND lease_id = $4 AND reg IS NOT NULL
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+        lease.as_uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| row.reg))
+}
+
+/// Takes out everything of a run that is not leased, for its closing.
+pub(crate) async fn take_unleased(
+    conn: &mut PgConnection,
+    run: RunId,
+) -> Result<Vec<(TaskKey, i32, i16, i16)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"DELETE FROM hypha.hot WHERE run_id = $1 AND state <> 1 RETURNING n, i, epoch, failures, losses"#,
+        run.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let taken = rows.into_iter().map(|row| {
+        let task = TaskKey {
+            run,
+            n: unsigned(row.n),
+            i: unsigned(row.i),
+        };
+        (task, row.epoch, row.failures, row.losses)
+    });
+    Ok(taken.collect())
+}
+
+/// Nodes and members of a run that are leased; their leases end at the latest after `grace_ms`.
+pub(crate) async fn limit_leased(
+    conn: &mut PgConnection,
+    run: RunId,
+    grace_ms: i64,
+) -> Result<Vec<TaskKey>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        UPDATE hypha.hot SET deadline = least(deadline, hypha.now() + $2::bigint * interval '1 ms')
+        WHERE run_id = $1 AND state = 1 RETURNING n, i
+        "#,
+        run.as_uuid(),
+        grace_ms,
+    )
+    .fetch_all(conn)
+    .await?;
+    let leased = rows.into_iter().map(|row| TaskKey {
+        run,
+        n: unsigned(row.n),
+        i: unsigned(row.i),
+    });
+    Ok(leased.collect())
+}
+
+/// Ready work of a run steps aside while the run is paused.
+pub(crate) async fn hold(conn: &mut PgConnection, run: RunId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"UPDATE hypha.hot SET state = 5 WHERE run_id = $1 AND state = 0"#,
+        run.as_uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Held work queues again, behind what waits already. Returns the queues and priorities it went to.
+pub(crate) async fn unhold(
+    conn: &mut PgConnection,
+    run: RunId,
+) -> Result<Vec<(i32, i16)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        WITH back AS (
+            UPDATE hypha.hot SET state = 0, turn = (extract(epoch FROM hypha.now()) * 1000000)::bigint
+            WHERE run_id = $1 AND state = 5 RETURNING queue, prio
+        )
+        SELECT DISTINCT queue AS "queue!", prio AS "prio!" FROM back
+        "#,
+        run.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.queue, row.prio)).collect())
+}
+
+/// One lease to renew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beat {
+    pub(crate) task: TaskKey,
+    pub(crate) lease: LeaseId,
+    pub(crate) epoch: i32,
+}
+
+/// Renews the leases that still hold. Returns which (by index) and whether the run is closing.
+pub(crate) async fn renew(
+    conn: &mut PgConnection,
+    reg: i32,
+    lease_ms: i64,
+    beats: &[Beat],
+) -> Result<Vec<(usize, bool)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        WITH held AS MATERIALIZED (
+            SELECT u.k, h.run_id, h.n, h.i
+            FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::uuid[])
+                 WITH ORDINALITY AS u (run_id, n, i, epoch, lease_id, k)
+            JOIN hypha.hot h ON h.run_id = u.run_id AND h.n = u.n AND h.i = u.i AND h.epoch = u.epoch
+                            AND h.lease_id = u.lease_id
+            WHERE h.state = 1 AND h.until > hypha.now() AND h.reg = $6
+            ORDER BY h.run_id, h.n, h.i
+            FOR UPDATE OF h
+        ), renewed AS (
+            UPDATE hypha.hot h SET until = hypha.now() + $7::bigint * interval '1 ms'
+            FROM held WHERE h.run_id = held.run_id AND h.n = held.n AND h.i = held.i
+            RETURNING held.k, held.run_id
+        )
+        SELECT renewed.k AS "k!", (r.state <> 1 OR r.failing) AS "closing!"
+        FROM renewed JOIN hypha.run r ON r.run_id = renewed.run_id
+        "#,
+        &beats.iter().map(|b| b.task.run.as_uuid()).collect::<Vec<_>>(),
+        &beats.iter().map(|b| signed(b.task.n)).collect::<Vec<_>>(),
+        &beats.iter().map(|b| signed(b.task.i)).collect::<Vec<_>>(),
+        &beats.iter().map(|b| b.epoch).collect::<Vec<_>>(),
+        &beats.iter().map(|b| b.lease.as_uuid()).collect::<Vec<_>>(),
+        reg,
+        lease_ms,
+    )
+    .fetch_all(conn)
+    .await?;
+    let renewed = rows.into_iter().map(|row| {
+        (
+            usize::try_from(row.k - 1).unwrap_or(usize::MAX),
+            row.closing,
+        )
+    });
+    Ok(renewed.collect())
+}
+
+/// How many ready rows of the same queue are served before this one.
+pub(crate) async fn place(conn: &mut PgConnection, task: TaskKey) -> Result<i64, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT count(*) AS "before!"
+        FROM hypha.hot me
+        JOIN hypha.hot h ON h.state = 0 AND h.queue = me.queue
+         AND (h.prio, h.turn, h.run_id, h.n, h.i) < (me.prio, me.turn, me.run_id, me.n, me.i)
+        WHERE me.run_id = $1 AND me.n = $2 AND me.i = $3
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(row.before)
+}
+
+/// Parked rows of a run that wait for a signal, longest first.
+pub(crate) async fn parked_on(
+    conn: &mut PgConnection,
+    run: RunId,
+    signal: &str,
+) -> Result<Option<(TaskKey, i32)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT h.n, h.i, h.epoch
+        FROM hypha.park p JOIN hypha.hot h ON h.run_id = p.run_id AND h.n = p.n AND h.i = p.i
+        WHERE p.run_id = $1 AND p.signal = $2 AND h.state = 3 AND p.payload IS NULL AND NOT p.timed_out
+        ORDER BY h.turn, h.n, h.i LIMIT 1
+        "#,
+        run.as_uuid(),
+        signal,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let task = TaskKey {
+            run,
+            n: unsigned(row.n),
+            i: unsigned(row.i),
+        };
+        (task, row.epoch)
+    }))
+}

@@ -1,0 +1,51 @@
+//! Queues: interned pairs of workspace and required capabilities.
+
+use sqlx::PgConnection;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    pub(crate) queue: i32,
+    pub(crate) workspace: String,
+    pub(crate) requires: Vec<String>,
+}
+
+/// The number of one queue, made if it is new.
+pub(crate) async fn intern(
+    conn: &mut PgConnection,
+    workspace: &str,
+    requires: &[String],
+) -> Result<i32, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"SELECT queue FROM hypha.queue WHERE workspace_id = $1 AND requires = $2"#,
+        workspace,
+        requires,
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(row) = found {
+        return Ok(row.queue);
+    }
+    let row = sqlx::query!(
+        r#"
+        INSERT INTO hypha.queue (workspace_id, requires) VALUES ($1, $2)
+        ON CONFLICT ON CONSTRAINT queue_once DO UPDATE SET requires = excluded.requires
+        RETURNING queue
+        "#,
+        workspace,
+        requires,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(row.queue)
+}
+
+/// Queues with a number above `above`.
+pub(crate) async fn above(conn: &mut PgConnection, above: i32) -> Result<Vec<Queue>, sqlx::Error> {
+    sqlx::query_as!(
+        Queue,
+        r#"SELECT queue, workspace_id AS workspace, requires FROM hypha.queue WHERE queue > $1 ORDER BY queue"#,
+        above,
+    )
+    .fetch_all(conn)
+    .await
+}

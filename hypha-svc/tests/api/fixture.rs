@@ -1,0 +1,419 @@
+//! A real hypha on a port of its own, with a database of its own, and workers that tests drive by hand.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cambium_proto::hypha::v1::graph_service_client::GraphServiceClient;
+use cambium_proto::hypha::v1::run_service_client::RunServiceClient;
+use cambium_proto::hypha::v1::task_service_client::TaskServiceClient;
+use cambium_proto::hypha::v1::worker_service_client::WorkerServiceClient;
+use cambium_proto::hypha::v1::{
+    Attempt, CompleteRequest, CompleteResponse, Edge, FailRequest, FailResponse, GetRunRequest,
+    Graph, GraphVersion, HeartbeatRequest, LeaseState, ListTasksRequest, Node, PollRequest,
+    PutGraphRequest, RegisterRequest, Run, RunState, StartRunRequest, Task, TaskState,
+};
+use cambium_proto::signal::v1::signal_service_client::SignalServiceClient;
+use cambium_proto::signal::v1::{AgentSpawned, DeliverRequest, Signal, signal::Payload};
+use cambium_service_kit::config::Secret;
+use cambium_service_kit::service;
+use cambium_service_kit::shutdown::Stop;
+use cambium_service_kit::token::{Issuer, SigningKey};
+use cambium_testkit::{Bearer, Database, Keys, with_token};
+use hypha_svc::{Config, MIGRATOR};
+use tokio::net::TcpListener;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+use uuid::Uuid;
+
+pub(crate) type Authenticated = InterceptedService<Channel, Bearer>;
+pub(crate) type Workers = WorkerServiceClient<Authenticated>;
+
+pub(crate) const WORKSPACE: &str = "default";
+
+pub(crate) struct Fixture {
+    pub(crate) database: Database,
+    pub(crate) keys: Keys,
+    pub(crate) graphs: GraphServiceClient<Authenticated>,
+    pub(crate) runs: RunServiceClient<Authenticated>,
+    pub(crate) tasks: TaskServiceClient<Authenticated>,
+    channel: Channel,
+    stop: Stop,
+}
+
+/// How a test's hypha differs from an ordinary one.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) committers: usize,
+    pub(crate) lease: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) immune: Option<String>,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            committers: 1,
+            lease: Duration::from_secs(10),
+            grace: Duration::from_secs(30),
+            immune: None,
+        }
+    }
+}
+
+pub(crate) async fn start() -> Fixture {
+    start_with(Wish::default()).await
+}
+
+pub(crate) async fn start_with(wish: Wish) -> Fixture {
+    let database = cambium_testkit::database("hypha", &MIGRATOR).await;
+    let keys = Keys::new();
+    let stop = Stop::new();
+    let channel = serve(&database, &keys, wish, &stop).await;
+    let operator = with_token(channel.clone(), &keys.operator());
+    Fixture {
+        graphs: GraphServiceClient::new(operator.clone()),
+        runs: RunServiceClient::new(operator.clone()),
+        tasks: TaskServiceClient::new(operator),
+        database,
+        keys,
+        channel,
+        stop,
+    }
+}
+
+async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Channel {
+    let key = Arc::new(SigningKey::generate("hypha-1", Issuer::Hypha).unwrap());
+    let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let config = Config {
+        listen: anywhere,
+        admin: anywhere,
+        database_url: Secret::new(database.url.as_str()),
+        bundle: keys.bundle().with(key.public()),
+        key,
+        credentials: keys.credentials("hypha"),
+        lease: wish.lease,
+        grace: wish.grace,
+        committers: wish.committers,
+        receivers: wish
+            .immune
+            .map(|url| HashMap::from([("immune".to_owned(), url)]))
+            .unwrap_or_default(),
+    };
+    let listener = TcpListener::bind(anywhere).await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let built = hypha_svc::build(config, stop.clone()).await.unwrap();
+    tokio::spawn(service::serve(listener, vec![built], stop.clone()));
+    Endpoint::from_shared(address)
+        .unwrap()
+        .connect()
+        .await
+        .unwrap()
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+/// A node that takes a single attempt.
+pub(crate) fn node(key: &str) -> Node {
+    Node {
+        key: key.to_owned(),
+        ..Node::default()
+    }
+}
+
+pub(crate) fn edge(from: &str, to: &str) -> Edge {
+    Edge {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        ..Edge::default()
+    }
+}
+
+/// An edge that fires on these end states.
+pub(crate) fn edge_on(from: &str, to: &str, on: &[TaskState]) -> Edge {
+    Edge {
+        on: on.iter().map(|state| i32::from(*state)).collect(),
+        ..edge(from, to)
+    }
+}
+
+/// A graph of plain nodes and edges, written `a->b`.
+pub(crate) fn graph(name: &str, nodes: &[&str], edges: &[&str]) -> Graph {
+    let edges = edges.iter().map(|text| {
+        let (from, to) = text.split_once("->").unwrap();
+        edge(from, to)
+    });
+    Graph {
+        name: name.to_owned(),
+        nodes: nodes.iter().map(|key| node(key)).collect(),
+        edges: edges.collect(),
+        fail_fast: None,
+    }
+}
+
+pub(crate) fn change<'a>(graph: &'a mut Graph, key: &str) -> &'a mut Node {
+    graph.nodes.iter_mut().find(|node| node.key == key).unwrap()
+}
+
+pub(crate) fn id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+pub(crate) fn reason(status: &Status) -> String {
+    status
+        .get_details_error_info()
+        .map(|info| info.reason)
+        .unwrap_or_default()
+}
+
+/// The code and the reason together, as callers tell failures apart.
+pub(crate) fn refusal(status: &Status) -> (Code, String) {
+    (status.code(), reason(status))
+}
+
+impl Fixture {
+    pub(crate) async fn put(&self, graph: Graph) -> Result<GraphVersion, Status> {
+        let request = PutGraphRequest {
+            workspace_id: WORKSPACE.to_owned(),
+            request_id: id(),
+            graph: Some(graph),
+        };
+        let reply = self.graphs.clone().put_graph(request).await?;
+        Ok(reply.into_inner().version.unwrap())
+    }
+
+    /// Stores the graph and starts a run of it.
+    pub(crate) async fn start(&self, graph: Graph) -> String {
+        self.start_on(graph, "null").await
+    }
+
+    pub(crate) async fn start_on(&self, graph: Graph, input: &str) -> String {
+        let version = self.put(graph).await.unwrap();
+        let request = StartRunRequest {
+            workspace_id: WORKSPACE.to_owned(),
+            request_key: id(),
+            graph: version.name,
+            version: version.version,
+            input: Bytes::from(input.to_owned()),
+            signals: Vec::new(),
+        };
+        let reply = self.runs.clone().start_run(request).await.unwrap();
+        reply.into_inner().run_id
+    }
+
+    pub(crate) async fn run(&self, run: &str) -> Run {
+        let request = GetRunRequest {
+            workspace_id: WORKSPACE.to_owned(),
+            run_id: run.to_owned(),
+            request_key: String::new(),
+        };
+        let reply = self.runs.clone().get_run(request).await.unwrap();
+        reply.into_inner().run.unwrap()
+    }
+
+    pub(crate) async fn state(&self, run: &str) -> RunState {
+        self.run(run).await.state()
+    }
+
+    /// All tasks of a run by key.
+    pub(crate) async fn tasks(&self, run: &str) -> BTreeMap<String, Task> {
+        let request = ListTasksRequest {
+            workspace_id: WORKSPACE.to_owned(),
+            run_id: run.to_owned(),
+            page_size: 1000,
+            ..ListTasksRequest::default()
+        };
+        let reply = self.tasks.clone().list_tasks(request).await.unwrap();
+        let tasks = reply.into_inner().tasks.into_iter();
+        tasks.map(|task| (task.key.clone(), task)).collect()
+    }
+
+    /// Where each task stands.
+    pub(crate) async fn states(&self, run: &str) -> BTreeMap<String, TaskState> {
+        let tasks = self.tasks(run).await.into_iter();
+        tasks.map(|(key, task)| (key, task.state())).collect()
+    }
+
+    /// Tells hypha of an agent, as genesis does.
+    pub(crate) async fn agent(&self, name: &str, capabilities: &[&str]) -> String {
+        self.agent_in(WORKSPACE, name, capabilities).await
+    }
+
+    pub(crate) async fn agent_in(
+        &self,
+        workspace: &str,
+        name: &str,
+        capabilities: &[&str],
+    ) -> String {
+        let agent = Uuid::now_v7().to_string();
+        let spawned = AgentSpawned {
+            agent_id: agent.clone(),
+            name: name.to_owned(),
+            capabilities: capabilities.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        let signal = Signal {
+            signal_id: id(),
+            r#type: "coord.agent_spawned".to_owned(),
+            class: 1,
+            intensity: 0.5,
+            workspace_id: workspace.to_owned(),
+            source: "genesis".to_owned(),
+            payload: Some(Payload::AgentSpawned(spawned)),
+            ..Signal::default()
+        };
+        let token = self.keys.service("genesis");
+        let mut client = SignalServiceClient::new(with_token(self.channel.clone(), &token));
+        let request = DeliverRequest {
+            signals: vec![signal],
+        };
+        client.deliver(request).await.unwrap();
+        agent
+    }
+
+    /// A client that acts as a worker for these agents.
+    pub(crate) fn workers(&self, agents: &[String]) -> Workers {
+        let token = self.keys.worker(agents);
+        WorkerServiceClient::new(with_token(self.channel.clone(), &token))
+    }
+
+    /// The same call as somebody else.
+    pub(crate) fn as_token(&self, token: &str) -> Authenticated {
+        with_token(self.channel.clone(), token)
+    }
+
+    /// A registered worker with one agent that can do these things.
+    pub(crate) async fn worker(&self, name: &str, capabilities: &[&str]) -> Worker {
+        let agent = self.agent(name, capabilities).await;
+        let mut client = self.workers(std::slice::from_ref(&agent));
+        let request = registration(name, std::slice::from_ref(&agent));
+        let reply = client.register(request).await.unwrap();
+        Worker {
+            client,
+            agent,
+            registration: reply.into_inner().registration_id,
+        }
+    }
+}
+
+pub(crate) fn registration(worker: &str, agents: &[String]) -> RegisterRequest {
+    RegisterRequest {
+        workspace_id: WORKSPACE.to_owned(),
+        request_id: id(),
+        worker: worker.to_owned(),
+        incarnation: Uuid::new_v4().to_string(),
+        agent_ids: agents.to_vec(),
+        slots: 100,
+        capabilities: Vec::new(),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    pub(crate) client: Workers,
+    pub(crate) agent: String,
+    pub(crate) registration: String,
+}
+
+/// Long enough for work to arrive that is on its way, short enough to prove that none is.
+const SOON: u32 = 300;
+/// For work that must come.
+const PATIENT: u32 = 20_000;
+
+impl Worker {
+    pub(crate) async fn poll(&mut self, max: u32, wait_ms: u32) -> Result<Vec<Attempt>, Status> {
+        let request = PollRequest {
+            registration_id: self.registration.clone(),
+            max,
+            wait_ms,
+        };
+        Ok(self.client.poll(request).await?.into_inner().attempts)
+    }
+
+    /// The next attempt, which must come.
+    pub(crate) async fn take(&mut self) -> Attempt {
+        let mut taken = self.poll(1, PATIENT).await.unwrap();
+        assert_eq!(taken.len(), 1, "work was expected");
+        taken.remove(0)
+    }
+
+    /// The attempt at this node, which must come next.
+    pub(crate) async fn take_node(&mut self, node: &str) -> Attempt {
+        let attempt = self.take().await;
+        assert_eq!(attempt.node, node);
+        attempt
+    }
+
+    /// Whether nothing is there to do.
+    pub(crate) async fn finds_nothing(&mut self) -> bool {
+        self.poll(10, SOON).await.unwrap().is_empty()
+    }
+
+    pub(crate) async fn complete(&mut self, attempt: &Attempt) -> Result<CompleteResponse, Status> {
+        self.complete_with(attempt, r#"{"ok":true}"#).await
+    }
+
+    pub(crate) async fn complete_with(
+        &mut self,
+        attempt: &Attempt,
+        output: &str,
+    ) -> Result<CompleteResponse, Status> {
+        let request = CompleteRequest {
+            registration_id: self.registration.clone(),
+            lease: attempt.lease.clone(),
+            output: Bytes::from(output.to_owned()),
+            usage: None,
+            next: 0,
+        };
+        Ok(self.client.complete(request).await?.into_inner())
+    }
+
+    pub(crate) async fn fail(
+        &mut self,
+        attempt: &Attempt,
+        code: &str,
+        retryable: bool,
+    ) -> Result<FailResponse, Status> {
+        let request = FailRequest {
+            registration_id: self.registration.clone(),
+            lease: attempt.lease.clone(),
+            code: code.to_owned(),
+            retryable,
+            ..FailRequest::default()
+        };
+        Ok(self.client.fail(request).await?.into_inner())
+    }
+
+    pub(crate) async fn heartbeat(&mut self, attempt: &Attempt) -> LeaseState {
+        let request = HeartbeatRequest {
+            registration_id: self.registration.clone(),
+            leases: attempt.lease.clone().into_iter().collect(),
+        };
+        let reply = self.client.heartbeat(request).await.unwrap().into_inner();
+        reply.leases[0].state()
+    }
+
+    /// Does everything there is: nodes named in `failing` fail for good, all others succeed.
+    pub(crate) async fn work(&mut self, failing: &[&str]) {
+        loop {
+            let attempts = self.poll(100, SOON).await.unwrap();
+            if attempts.is_empty() {
+                return;
+            }
+            for attempt in attempts {
+                if failing.contains(&attempt.node.as_str()) {
+                    self.fail(&attempt, "BROKEN", false).await.unwrap();
+                } else {
+                    self.complete(&attempt).await.unwrap();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! hypha over its real port and a real Postgres, one file per subject.
+#![expect(clippy::unwrap_used, reason = "fixtures are not test functions")]
+
+mod fixture;
+mod model;
+
+mod agree;
+mod attempts;
+mod closing;
+mod decisions;
+mod explain;
+mod graphs;
+mod races;
+mod reading;
+mod registering;
+mod signals;
+mod starting;
+mod truth_table;
+mod watching;
