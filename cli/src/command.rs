@@ -1,0 +1,150 @@
+//! The commands, and the flags that all of them share.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::*;
+
+/// Coordinates fleets of AI agents: graphs of work, done durably, with every handoff measured.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cambium",
+    version,
+    after_help = "Examples:\n  cambium demo                      see a whole graph done\n  cambium up                        start everything on this machine\n  cambium run graph.yaml --watch    have your own graph done\n\nExit codes: 0 done, 1 what was asked for failed, 2 wrong usage or bad file, 3 cannot reach the service, 4 refused"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// Where the services listen [else CAMBIUM_SERVER, a running `cambium up`, https://localhost:7070]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// The data folder of `cambium up`
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// A file that holds the token to show [else CAMBIUM_TOKEN_FILE, else signed with the data folder's key]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
+    pub(crate) workspace: String,
+    /// Act as this agent, by name or id (operators only)
+    #[arg(long = "as", global = true, value_name = "AGENT")]
+    pub(crate) as_agent: Option<String>,
+    /// Print one JSON document, or one per line for streams
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Up(up::Args),
+    Demo(demo::Args),
+    Run(run::Args),
+    Graph(graph::Args),
+    Import(import::Args),
+    Runs(runs::Args),
+    RunShow(run_show::Args),
+    Watch(watch::Args),
+    Cancel(cancel::Args),
+    Pause(pause::Args),
+    Resume(resume::Args),
+    Signal(signal::Args),
+    Why(why::Args),
+    Worker(worker::Args),
+    Agents(agents::Args),
+    AgentShow(agent_show::Args),
+    Enroll(enroll::Args),
+    Token(token::Args),
+    Call(call::Args),
+    Bench(bench::Args),
+    Completions(completions::Args),
+}
+
+impl Command {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<Exit> {
+        match self {
+            Self::Up(args) => Box::pin(up::run(args, context)).await,
+            Self::Demo(args) => Box::pin(demo::run(args, context)).await,
+            Self::Run(args) => run::run(args, context).await,
+            Self::Graph(args) => graph::run(args, context).await,
+            Self::Import(args) => import::run(&args, context),
+            Self::Runs(args) => runs::run(args, context).await,
+            Self::RunShow(args) => run_show::run(args, context).await,
+            Self::Watch(args) => watch::run(args, context).await,
+            Self::Cancel(args) => cancel::run(args, context).await,
+            Self::Pause(args) => pause::run(args, context).await,
+            Self::Resume(args) => resume::run(args, context).await,
+            Self::Signal(args) => signal::run(args, context).await,
+            Self::Why(args) => why::run(args, context).await,
+            Self::Worker(args) => Box::pin(worker::run(args, context)).await,
+            Self::Agents(args) => agents::run(args, context).await,
+            Self::AgentShow(args) => agent_show::run(args, context).await,
+            Self::Enroll(args) => enroll::run(args, context).await,
+            Self::Token(args) => token::run(args, context).await,
+            Self::Call(args) => call::run(args, context).await,
+            Self::Bench(args) => Box::pin(bench::run(args, context)).await,
+            Self::Completions(args) => completions::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn without_example(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        let help = command
+            .get_after_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if !help.contains("cambium ") {
+            found.push(path.clone());
+        }
+        for inner in command
+            .get_subcommands()
+            .filter(|inner| !inner.is_hide_set())
+        {
+            without_example(inner, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_help_shows_an_example() {
+        let mut found = Vec::new();
+
+        without_example(&Cli::command(), "", &mut found);
+
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_command_says_what_it_does() {
+        let cli = Cli::command();
+
+        let silent: Vec<&str> = cli
+            .get_subcommands()
+            .filter(|command| command.get_about().is_none())
+            .map(clap::Command::get_name)
+            .collect();
+
+        assert_eq!(silent, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

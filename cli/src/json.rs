@@ -1,0 +1,106 @@
+//! Replies as protobuf JSON: lowerCamelCase names, fields at their default included, whole numbers of 64 bits as text.
+
+use std::sync::LazyLock;
+
+use anyhow::Context as _;
+use cambium_proto::{genesis, hypha};
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+
+/// The contracts this program was built with.
+static CONTRACTS: LazyLock<Option<DescriptorPool>> =
+    LazyLock::new(|| DescriptorPool::decode(cambium_proto::DESCRIPTOR_SET).ok());
+
+/// A message that knows its full name.
+pub(crate) trait Named: Message {
+    const NAME: &'static str;
+}
+
+macro_rules! named {
+    ($($package:ident: $($message:ident),+;)+) => {
+        $($(impl Named for $package::v1::$message {
+            const NAME: &'static str = concat!("cambium.", stringify!($package), ".v1.", stringify!($message));
+        })+)+
+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$($(<$package::v1::$message as Named>::NAME),+),+];
+    };
+}
+
+named! {
+    hypha: CancelRunResponse, ExplainRunResponse, ExplainTaskResponse, GetGraphResponse, GetRunResponse,
+        ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, ResumeRunResponse,
+        SignalRunResponse, StartRunResponse, ValidateGraphResponse, WatchRunResponse;
+    genesis: EnrollAgentResponse, GetAgentResponse, ListAgentsResponse;
+}
+
+/// A reply as one line of JSON.
+pub(crate) fn reply<R: Named>(reply: &R) -> anyhow::Result<String> {
+    let contracts = CONTRACTS.as_ref().context("the contracts cannot be read")?;
+    let descriptor = contracts
+        .get_message_by_name(R::NAME)
+        .with_context(|| format!("no contract has {}", R::NAME))?;
+    let message = DynamicMessage::decode(descriptor, reply.encode_to_vec().as_slice())?;
+    dynamic(&message)
+}
+
+/// Any message as one line of JSON.
+pub(crate) fn dynamic(message: &DynamicMessage) -> anyhow::Result<String> {
+    let options = SerializeOptions::new().skip_default_fields(false);
+    let mut serializer = serde_json::Serializer::new(Vec::new());
+    message.serialize_with_options(&mut serializer, &options)?;
+    Ok(String::from_utf8(serializer.into_inner())?)
+}
+
+/// An enum's value as people say it: without the enum's name, in lower case.
+pub(crate) fn word(value: &str, prefix: &str) -> String {
+    value
+        .strip_prefix(prefix)
+        .unwrap_or(value)
+        .to_lowercase()
+        .replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use cambium_proto::hypha::v1::{GetRunResponse, Run, RunState, TaskCounts};
+
+    use super::*;
+
+    #[test]
+    fn every_reply_has_its_contract() {
+        let contracts = CONTRACTS.as_ref().unwrap();
+
+        for name in NAMES {
+            assert!(contracts.get_message_by_name(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_at_their_default_are_there_and_large_numbers_are_text() {
+        let run = Run {
+            run_id: "r".to_owned(),
+            state: RunState::Succeeded.into(),
+            tasks: Some(TaskCounts {
+                succeeded: 3,
+                ..TaskCounts::default()
+            }),
+            ..Run::default()
+        };
+
+        let printed = reply(&GetRunResponse { run: Some(run) }).unwrap();
+
+        let value: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(value["run"]["runId"], "r");
+        assert_eq!(value["run"]["state"], "RUN_STATE_SUCCEEDED");
+        assert_eq!(value["run"]["tasks"]["succeeded"], "3");
+        assert_eq!(value["run"]["tasks"]["failed"], "0");
+        assert_eq!(value["run"]["paused"], false);
+        assert!(!printed.contains('\n'));
+    }
+
+    #[test]
+    fn states_are_said_in_plain_words() {
+        assert_eq!(word("TASK_STATE_BACKING_OFF", "TASK_STATE_"), "backing off");
+    }
+}

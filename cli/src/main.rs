@@ -1,0 +1,48 @@
+//! The `cambium` command: asks the services and prints what they say. Decides nothing.
+
+mod agent_show;
+mod agents;
+mod bench;
+mod call;
+mod cancel;
+mod command;
+mod completions;
+mod context;
+mod credentials;
+mod demo;
+mod discovery;
+mod enroll;
+mod exit;
+mod failure;
+mod file;
+mod folder;
+mod follow;
+mod graph;
+mod import;
+mod json;
+mod pause;
+mod resume;
+mod run;
+mod run_show;
+mod runs;
+mod signal;
+mod stack;
+mod summary;
+mod table;
+mod token;
+mod up;
+mod watch;
+mod why;
+mod worker;
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    let cli = command::Cli::parse();
+    let context = context::Context::new(cli.globals);
+    match cli.command.run(&context).await {
+        Ok(exit) => exit.into(),
+        Err(error) => failure::report(&error, context.globals.json).into(),
+    }
+}

@@ -1,0 +1,189 @@
+//! Work that only takes time: for demonstrations, replays of recorded runs, and failure paths. Has no effect at all.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use cambium_proto::hypha::v1::Usage;
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Outcome, Task, Work};
+
+/// Does what a node's config says under `simulate`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulate {
+    /// How many times faster than recorded; `None` is as fast as possible.
+    pub speed: Option<f64>,
+    pub micro_usd: i64,
+}
+
+/// What a node's config says about its recorded behaviour.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Plan {
+    runtime_s: f64,
+    /// How many attempts fail; absent with a `fail_code` is all of them.
+    fail_times: Option<i32>,
+    fail_code: Option<String>,
+}
+
+impl Plan {
+    /// A config that says nothing of it, or not in this form, runs for no time and succeeds.
+    fn of(config: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Config {
+            simulate: Plan,
+        }
+        serde_json::from_slice::<Config>(config)
+            .unwrap_or_default()
+            .simulate
+    }
+
+    fn fails(&self, attempt: i32) -> bool {
+        match (self.fail_times, &self.fail_code) {
+            (Some(times), _) => attempt <= times,
+            (None, code) => code.is_some(),
+        }
+    }
+
+    fn takes(&self, speed: Option<f64>) -> Duration {
+        let Some(speed) = speed else {
+            return Duration::ZERO;
+        };
+        Duration::try_from_secs_f64(self.runtime_s / speed).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    node: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    inputs: Vec<&'a str>,
+}
+
+impl Work for Simulate {
+    async fn run(&self, mut task: Task) -> Outcome {
+        let plan = Plan::of(&task.config);
+        let takes = plan.takes(self.speed);
+        if !takes.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(takes) => {}
+                _ = task.orders.stopped() => return Outcome::Stopped,
+            }
+        }
+        let usage = Some(Usage {
+            micro_usd: self.micro_usd,
+            measured: true,
+        });
+        if plan.fails(task.attempt) {
+            let code = plan.fail_code.unwrap_or_else(|| "SIMULATED".to_owned());
+            let detail = format!("simulated failure of attempt {}", task.attempt);
+            return Outcome::Failed(Failure {
+                usage,
+                ..Failure::retryable(code, detail)
+            });
+        }
+        Outcome::Completed {
+            output: output(&task),
+            usage,
+        }
+    }
+}
+
+fn output(task: &Task) -> Bytes {
+    let output = Output {
+        node: &task.node,
+        index: task.index,
+        inputs: task.inputs.iter().map(|(key, _)| key.as_str()).collect(),
+    };
+    serde_json::to_vec(&output)
+        .map(Bytes::from)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use cambium_proto::hypha::v1::Attempt;
+
+    use super::*;
+    use crate::worker::{Order, Orders, Why};
+
+    fn task(config: &'static str, attempt: i32) -> Task {
+        let attempt = Attempt {
+            node: "mix".to_owned(),
+            config: Bytes::from_static(config.as_bytes()),
+            attempt,
+            ..Attempt::default()
+        };
+        let inputs = vec![
+            ("a".to_owned(), Bytes::new()),
+            ("b".to_owned(), Bytes::new()),
+        ];
+        Task::new(attempt, inputs, Orders::unchanging())
+    }
+
+    async fn code(config: &'static str, attempt: i32) -> Option<String> {
+        match Simulate::default().run(task(config, attempt)).await {
+            Outcome::Failed(failure) => Some(failure.code),
+            _ => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_output_names_its_inputs() {
+        let outcome = Simulate::default().run(task("", 1)).await;
+
+        assert_eq!(
+            outcome,
+            Outcome::Completed {
+                output: Bytes::from_static(br#"{"node":"mix","inputs":["a","b"]}"#),
+                usage: Some(Usage {
+                    micro_usd: 0,
+                    measured: true
+                }),
+            }
+        );
+    }
+
+    #[tokio::test]
+    async fn it_fails_as_often_as_it_is_told() {
+        let twice = r#"{"simulate":{"fail_times":2,"fail_code":"FLAKY"}}"#;
+
+        assert_eq!(code(twice, 1).await.as_deref(), Some("FLAKY"));
+        assert_eq!(code(twice, 2).await.as_deref(), Some("FLAKY"));
+        assert_eq!(code(twice, 3).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_code_without_a_count_fails_always() {
+        let always = r#"{"simulate":{"fail_code":"BROKEN"}}"#;
+
+        assert_eq!(code(always, 99).await.as_deref(), Some("BROKEN"));
+    }
+
+    #[test]
+    fn speed_divides_the_recorded_runtime() {
+        let plan = Plan::of(br#"{"simulate":{"runtime_s":30}}"#);
+
+        assert_eq!(plan.takes(Some(10.0)), Duration::from_secs(3));
+        assert_eq!(plan.takes(None), Duration::ZERO);
+        assert_eq!(plan.takes(Some(0.0)), Duration::ZERO);
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_it_at_once() {
+        let (sender, orders) = Orders::channel();
+        let simulate = Simulate {
+            speed: Some(1.0),
+            ..Simulate::default()
+        };
+        let task = Task {
+            orders,
+            ..task(r#"{"simulate":{"runtime_s":3600}}"#, 1)
+        };
+        sender.send(Order::Stop(Why::Cancelled)).unwrap();
+
+        assert_eq!(simulate.run(task).await, Outcome::Stopped);
+    }
+}

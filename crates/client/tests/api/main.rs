@@ -1,0 +1,6 @@
+//! The worker runtime against a service that follows a script.
+
+#![expect(clippy::unwrap_used, reason = "fixtures may unwrap as tests do")]
+
+mod fixture;
+mod worker;
