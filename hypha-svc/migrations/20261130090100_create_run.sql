@@ -29,6 +29,8 @@ CREATE TABLE hypha.run (
     cost_micro_usd  bigint      NOT NULL DEFAULT 0,
     -- attempts whose cost was declared or not stated
     unmeasured      integer     NOT NULL DEFAULT 0,
+    -- attempts that consumed something and ended without an output: their agents may be dead ends
+    in_vain         integer     NOT NULL DEFAULT 0,
     ended_at        timestamptz,
     chain_length    integer,
     chain_breadth   integer,

@@ -27,4 +27,5 @@ pub(crate) struct App {
     pub(crate) key: Arc<SigningKey>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stop: Stop,
+    pub(crate) watchers: watch::Watchers,
 }

@@ -22,10 +22,11 @@ pub(crate) mod progress;
 pub(crate) mod steer;
 pub(crate) mod thank;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cambium_kernel::RunId;
+use cambium_kernel::{LeaseId, RunId};
 use cambium_service_kit::batch;
 use cambium_service_kit::outbox::{Routes, Wake};
 use sqlx::PgPool;
@@ -35,7 +36,7 @@ use uuid::Uuid;
 use self::cache::Caches;
 use self::grant::{DecideJob, Granted, Grants};
 use self::offer::Offers;
-use self::op::{Op, Settle, Settled, Start};
+use self::op::{Op, Settle, Settled, Start, Started};
 use crate::error::Error;
 
 /// How the engine leases and batches.
@@ -66,6 +67,8 @@ pub(crate) struct Inner {
     /// Tells this replica's notifications from others'.
     pub(crate) name: String,
     notified: Mutex<Option<Instant>>,
+    /// Decisions under way here.
+    deciding: Mutex<HashSet<LeaseId>>,
 }
 
 /// What the loops take from the engine.
@@ -77,6 +80,9 @@ pub(crate) struct Ends {
 
 /// Calls waiting for a committer, at most.
 const BACKLOG: usize = 4096;
+
+/// Long enough for one look, even for a poll that will not wait.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 
 const NOTIFY_EVERY: Duration = Duration::from_millis(20);
 
@@ -109,6 +115,7 @@ impl Engine {
             relay,
             name: Uuid::new_v4().to_string(),
             notified: Mutex::new(None),
+            deciding: Mutex::default(),
         };
         let ends = Ends {
             ops: ops_end,
@@ -118,7 +125,7 @@ impl Engine {
     }
 
     /// Starts a run, or finds the one that its key names.
-    pub(crate) async fn start(&self, start: Start) -> Result<RunId, Error> {
+    pub(crate) async fn start(&self, start: Start) -> Result<Started, Error> {
         let (reply, answer) = oneshot::channel();
         self.submit(Op::Start(Box::new(start), reply)).await?;
         answer.await.map_err(|_| Error::Stopping)?
@@ -144,12 +151,12 @@ impl Engine {
         max: u32,
         wait: Duration,
     ) -> Grants {
-        let hinted = self.offers.may_have_work(&registration);
-        let mut waiting = self.offers.open(self.clone(), registration, max);
-        if hinted {
+        let mut waiting = self.offers.open(self.clone(), registration.clone(), max);
+        // Only now: work that is left after the look at the hints finds the offer.
+        if self.offers.may_have_work(&registration) {
             self.look();
         }
-        waiting.wait(wait).await
+        waiting.wait(wait.max(SHORTEST_WAIT)).await
     }
 
     /// Gives attempts back that reached nobody.
@@ -175,12 +182,24 @@ impl Engine {
         is_due
     }
 
+    /// Hands a decision to this replica's decider, unless it has it already.
     pub(crate) fn decide(&self, job: DecideJob) {
+        let mut deciding = self.deciding.lock().unwrap_or_else(PoisonError::into_inner);
+        if !deciding.insert(job.lease) {
+            return;
+        }
+        drop(deciding);
         // The receiver lives as long as the service; afterwards the sweep of another replica decides.
         let _ = self.decide.send(job);
     }
 
     async fn submit(&self, op: Op) -> Result<(), Error> {
-        self.ops.submit(op).await.map_err(|_| Error::Stopping)
+        Ok(self.ops.submit(op).await?)
+    }
+
+    /// The decider is done with this one, whatever came of it.
+    pub(crate) fn decided(&self, lease: LeaseId) {
+        let mut deciding = self.deciding.lock().unwrap_or_else(PoisonError::into_inner);
+        deciding.remove(&lease);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cambium_kernel::{ErrorKind, Failure, RunId};
-use cambium_service_kit::{call, database, receipt, status};
+use cambium_service_kit::{batch, call, database, receipt, status};
 use tonic::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,8 @@ pub(crate) enum Error {
     Receipt(#[from] receipt::Error),
     #[error(transparent)]
     Database(#[from] database::Error),
+    #[error(transparent)]
+    Full(#[from] batch::Full),
     #[error("`{field}` {why}")]
     Field { field: String, why: String },
     #[error("graph `{0}` does not exist")]
@@ -60,6 +62,8 @@ pub(crate) enum Error {
     TooOld { asked: i64, lowest: i64 },
     #[error("the watcher fell behind at sequence {0}")]
     SlowWatcher(i64),
+    #[error("16 watches are open already: end one first")]
+    TooManyWatches,
     #[error("the page token is not one of this list's")]
     PageToken,
     #[error("another writer won: try again")]
@@ -104,6 +108,7 @@ impl Error {
             Self::Call(error) => Some(error),
             Self::Receipt(error) => Some(error),
             Self::Database(error) => Some(error),
+            Self::Full(error) => Some(error),
             _ => None,
         }
     }
@@ -140,7 +145,9 @@ impl Failure for Error {
             Self::AgentUnknown(_) | Self::Draining | Self::RunEnded(_) => ErrorKind::Refused,
             Self::KeyTaken(_) => ErrorKind::Taken,
             Self::LeaseLost(_) | Self::Contended => ErrorKind::Conflict,
-            Self::TooManySignals(_) | Self::SlowWatcher(_) => ErrorKind::Exhausted,
+            Self::TooManySignals(_) | Self::TooManyWatches | Self::SlowWatcher(_) => {
+                ErrorKind::Exhausted
+            }
             Self::TooOld { .. } => ErrorKind::Stale,
             Self::Shared(database::Fault::Conflict) => ErrorKind::Conflict,
             Self::Shared(database::Fault::StorageFull) => ErrorKind::Exhausted,
@@ -150,6 +157,7 @@ impl Failure for Error {
             | Self::Import(_)
             | Self::Call(_)
             | Self::Receipt(_)
+            | Self::Full(_)
             | Self::Database(_) => ErrorKind::Internal,
         }
     }
@@ -177,6 +185,7 @@ impl Failure for Error {
             Self::LeaseLost(_) => "LEASE_LOST",
             Self::Output(fault) => fault.code(),
             Self::TooManySignals(_) => "TOO_MANY_SIGNALS",
+            Self::TooManyWatches => "TOO_MANY_WATCHES",
             Self::TooOld { .. } => "SEQUENCE_TOO_OLD",
             Self::SlowWatcher(_) => "WATCHER_TOO_SLOW",
             Self::PageToken => "PAGE_TOKEN_INVALID",
@@ -190,6 +199,7 @@ impl Failure for Error {
             | Self::Import(_)
             | Self::Call(_)
             | Self::Receipt(_)
+            | Self::Full(_)
             | Self::Database(_) => "INTERNAL",
         }
     }

@@ -2,5 +2,6 @@
 
 pub(crate) mod commit;
 pub(crate) mod decide;
+pub(crate) mod forget;
 pub(crate) mod listen;
 pub(crate) mod sweep;

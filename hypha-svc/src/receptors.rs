@@ -5,6 +5,7 @@ use cambium_proto::signal::v1::{Signal, signal::Payload};
 use cambium_service_kit::inbox::Receptor;
 use sqlx::PgConnection;
 
+use crate::convert;
 use crate::error::Error;
 use crate::store;
 use crate::store::agent::Agent;
@@ -22,6 +23,10 @@ impl Receptor for Receptors {
                     .agent_id
                     .parse()
                     .map_err(|_| Error::field("agent_spawned.agent_id", "is not a UUID"))?;
+                let text = [&spawned.name].into_iter().chain(&spawned.capabilities);
+                for text in text {
+                    convert::name("agent_spawned", text)?;
+                }
                 let agent = Agent {
                     id,
                     workspace: signal.workspace_id.clone(),

@@ -20,6 +20,7 @@ use cambium_service_kit::token::Verifier;
 use sqlx::PgPool;
 
 use crate::app::App;
+use crate::app::watch::Watchers;
 use crate::config::Config;
 use crate::engine::{Ends, Engine, Settings};
 use crate::loops;
@@ -109,6 +110,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         key: config.key,
         clock,
         stop,
+        watchers: Watchers::default(),
     };
     Ok(Service::new(NAME, auth, ready, move |routes| {
         let graphs = GraphServiceServer::new(GraphRpc(app.clone()));
@@ -166,6 +168,7 @@ fn run_loops(engine: &Engine, pool: &PgPool, ends: Ends, committers: usize, stop
         ends.decide,
         stop.clone(),
     ));
+    tokio::spawn(loops::forget::forget(pool.clone(), stop.clone()));
     tokio::spawn(loops::listen::listen(
         engine.clone(),
         pool.clone(),

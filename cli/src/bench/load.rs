@@ -246,7 +246,6 @@ impl Shared {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a bench takes minutes")]
 fn loaded(shared: &Shared, wall: Duration) -> Loaded {
     let mut latencies = shared
         .latencies

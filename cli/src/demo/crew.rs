@@ -83,6 +83,8 @@ impl Crew {
             }
         }
         for worker in &mut self.workers {
+            // Waiting would close it, and a worker whose input is closed drops what it holds.
+            let _input = worker.process.stdin.take();
             if timeout(DRAIN, worker.process.wait()).await.is_err() {
                 let _ = worker.process.kill().await;
             }

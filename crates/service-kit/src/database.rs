@@ -34,7 +34,6 @@ pub fn connect(url: &Secret, options: PoolOptions) -> Result<PgPool, BadAddress>
         ("statement_timeout", "5s"),
         ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "10s"),
-        ("plan_cache_mode", "auto"),
     ]);
     Ok(PgPoolOptions::new()
         .max_connections(max)
@@ -77,6 +76,8 @@ fn classify_code(code: &str) -> Fault {
         "53100" => Fault::StorageFull,
         // Out of memory, too many connections, statement cancelled for its length.
         "53200" | "53300" | "57014" => Fault::Unavailable,
+        // Read-only, or idle for too long.
+        "25006" | "25P03" => Fault::Unavailable,
         _ if code.starts_with("08") || code.starts_with("57P0") => Fault::Unavailable,
         _ => Fault::Internal,
     }

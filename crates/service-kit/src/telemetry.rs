@@ -1,6 +1,7 @@
 //! What a process says about itself: log lines on stderr, and numbers for Prometheus.
 //! Opens no port: `admin` shows the numbers to whoever may see them.
 
+use std::io::IsTerminal;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::thread;
@@ -46,7 +47,9 @@ pub fn init(service: &str, format: Format) -> anyhow::Result<()> {
         "CAMBIUM_LOG is no filter: write something like `info` or `info,hypha_svc=debug`",
     )?;
     let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match format {
         Format::Json => registry
             .with(lines.json().flatten_event(true).with_span_list(false))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cambium_kernel::RunId;
 use cambium_proto::hypha::v1 as wire;
+use prost::Message;
 use sqlx::PgPool;
 
 use crate::convert;
@@ -20,6 +21,8 @@ use crate::store::park::Park;
 
 /// Inputs that travel in one reply; what is over is fetched by `GetOutput`.
 const INLINE: usize = 1 << 20;
+/// What a reply holds in all, below the 4 MiB that clients of every language take by default.
+const REPLY: usize = 7 << 19;
 
 /// What a reply's attempts need beside their rows.
 #[derive(Debug, Default)]
@@ -39,12 +42,28 @@ pub(crate) async fn build(
         return Ok(Vec::new());
     }
     let loaded = load(pool, engine, grants.as_slice()).await?;
-    let mut room = INLINE;
-    let lease = engine.settings.lease;
-    let attempts = grants.take().into_iter();
-    Ok(attempts
-        .map(|granted| attempt(&granted, &loaded, lease, &mut room))
-        .collect())
+    let engine_lease = engine.settings.lease;
+    let mut inline = INLINE;
+    let mut left = REPLY;
+    let mut attempts = Vec::new();
+    let mut granted = grants.take().into_iter();
+    while let Some(next) = granted.next() {
+        let mut attempt = attempt(&next, &loaded, engine_lease);
+        let size = attempt.encoded_len();
+        if size > left && !attempts.is_empty() {
+            // One reply has its limit: the rest goes back, and comes with the next poll.
+            let rest = std::iter::once(next).chain(granted).collect();
+            engine.give_back(rest);
+            break;
+        }
+        left = left.saturating_sub(size);
+        inline = inline.min(left);
+        let before = inline;
+        attempt.inputs = inputs(&next, &loaded, &mut inline);
+        left = left.saturating_sub(before - inline);
+        attempts.push(attempt);
+    }
+    Ok(attempts)
 }
 
 async fn load(pool: &PgPool, engine: &Engine, grants: &[Granted]) -> Result<Loaded, Error> {
@@ -141,7 +160,7 @@ pub(crate) fn gather(rows: impl Iterator<Item = (u32, Bytes)>) -> Option<Bytes> 
     rows.into_iter().next().map(|(_, output)| output)
 }
 
-fn attempt(granted: &Granted, loaded: &Loaded, lease: Duration, room: &mut usize) -> wire::Attempt {
+fn attempt(granted: &Granted, loaded: &Loaded, lease: Duration) -> wire::Attempt {
     let info = &granted.info;
     let node = &info.graph().nodes()[granted.task.n as usize];
     let lease_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
@@ -159,7 +178,7 @@ fn attempt(granted: &Granted, loaded: &Loaded, lease: Duration, room: &mut usize
         instructions: node.instructions.clone(),
         config: Bytes::from(node.config.clone()),
         run_input: info.input.clone(),
-        inputs: inputs(granted, loaded, room),
+        inputs: Vec::new(),
         item: loaded
             .items
             .get(&granted.task)

@@ -185,6 +185,32 @@ pub(crate) async fn find(
     })
 }
 
+impl App {
+    /// A version and its graph, ready to run. One that is named by number never changes, so it is read once.
+    pub(crate) async fn pin(
+        &self,
+        workspace: &WorkspaceId,
+        name: &str,
+        version: u32,
+    ) -> Result<(Version, Arc<Pinned>), Error> {
+        let named = (workspace.clone(), name.to_owned(), version);
+        let versions = &self.engine.caches.versions;
+        if version > 0
+            && let Some(known) = versions.get(&named)
+            && let Some(pinned) = self.engine.caches.graphs.get(workspace, &known.hash)
+        {
+            return Ok((known, pinned));
+        }
+        let mut conn = self.pool.acquire().await?;
+        let found = find(&mut conn, workspace, name, version).await?;
+        let pinned = pinned(&mut conn, &self.engine, workspace, &found.hash).await?;
+        if version > 0 {
+            versions.insert(named, found.clone());
+        }
+        Ok((found, pinned))
+    }
+}
+
 /// A graph as a workspace runs it: parsed once, with the queue of each node.
 pub(crate) async fn pinned(
     conn: &mut PgConnection,

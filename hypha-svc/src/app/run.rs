@@ -45,12 +45,7 @@ pub(crate) enum Which {
 
 impl App {
     pub(crate) async fn start_run(&self, wish: Wish) -> Result<wire::StartRunResponse, Error> {
-        let mut conn = self.pool.acquire().await?;
-        let (workspace, name) = (&wish.workspace, &wish.graph);
-        let version = super::graph::find(&mut conn, workspace, name, wish.version).await?;
-        let pinned =
-            super::graph::pinned(&mut conn, &self.engine, workspace, &version.hash).await?;
-        drop(conn);
+        let (version, pinned) = self.pin(&wish.workspace, &wish.graph, wish.version).await?;
         let info = Arc::new(RunInfo {
             run: RunId::generate(),
             workspace: wish.workspace.clone(),
@@ -59,16 +54,25 @@ impl App {
         });
         let start = Start {
             info,
-            body_hash: body_hash(&wish, &version.hash),
-            request_key: wish.request_key,
+            body_hash: body_hash(&wish),
+            request_key: wish.request_key.clone(),
             graph_name: version.name.clone(),
             graph_version: version.version,
-            signals: wish.signals,
+            signals: wish.signals.clone(),
         };
-        let run = self.engine.start(start).await?;
+        let started = self.engine.start(start).await?;
+        let graph = if started.is_new {
+            convert::graph::version_to_wire(&version)
+        } else {
+            // As the first reply had it, whatever has been put since.
+            let known = self
+                .get_run(&wish.workspace, &Which::Run(started.run))
+                .await?;
+            known.graph.unwrap_or_default()
+        };
         Ok(wire::StartRunResponse {
-            run_id: run.to_string(),
-            graph: Some(convert::graph::version_to_wire(&version)),
+            run_id: started.run.to_string(),
+            graph: Some(graph),
         })
     }
 
@@ -129,16 +133,21 @@ impl App {
         }
     }
 
-    pub(crate) async fn steer_run<R: Message + Default>(
+    /// In a task of its own: a caller that gives up must not leave a transaction half told.
+    pub(crate) async fn steer_run<R: Message + Default + 'static>(
         &self,
         call: &Call,
         workspace: &WorkspaceId,
         run: RunId,
         wish: &Steer,
-        reply: impl Fn(Steered) -> R,
+        reply: fn(Steered) -> R,
     ) -> Result<R, Error> {
         let info = self.info(workspace, run).await?;
-        retry_conflicts(5, || steer(&self.engine, call, &info, wish, &reply)).await
+        let (engine, call, wish) = (self.engine.clone(), call.clone(), wish.clone());
+        let steered = tokio::spawn(async move {
+            retry_conflicts(5, || steer(&engine, &call, &info, &wish, reply)).await
+        });
+        steered.await.map_err(|_| Error::Stopping)?
     }
 
     pub(crate) async fn signal_run(
@@ -248,14 +257,14 @@ impl App {
 }
 
 /// What a run is started with: the same key with anything else is another request.
-fn body_hash(wish: &Wish, graph: &[u8]) -> Vec<u8> {
+fn body_hash(wish: &Wish) -> Vec<u8> {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
     part(wish.graph.as_bytes());
-    part(graph);
+    part(&wish.version.to_le_bytes());
     part(&wish.input);
     for (name, payload) in &wish.signals {
         part(name.as_bytes());

@@ -63,6 +63,11 @@ impl App {
                     continue;
                 }
                 let key = TaskKey { run, n, i };
+                // One that ended after its group was read stands before its place.
+                while ends
+                    .next_if(|end| (end.task.n, end.task.i) < (n, i))
+                    .is_some()
+                {}
                 let task = match ends.next_if(|end| end.task == key) {
                     Some(end) => convert::task::ended(&info, &end, &members),
                     None => convert::task::open(&info, key, hot.get(&(n, i))),

@@ -1,10 +1,13 @@
 //! Watching a run: its history, then what happens, then its end.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
+use cambium_service_kit::principal::Principal;
+use sqlx::PgConnection;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, timeout};
 use tonic::Status;
@@ -12,6 +15,7 @@ use tonic::Status;
 use super::App;
 use crate::convert;
 use crate::engine::cache::RunInfo;
+use crate::engine::plan::CANCELLING;
 use crate::error::Error;
 use crate::store;
 
@@ -25,20 +29,69 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Stored batches read at once.
 const ROWS: i64 = 200;
 
+/// Watches that one principal may hold.
+const MOST_WATCHES: usize = 16;
+
 pub(crate) type Sent = Result<wire::WatchRunResponse, Status>;
+
+/// How many watches each principal holds in this process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watchers(Arc<Mutex<HashMap<String, usize>>>);
+
+/// One principal's place among the watchers. Dropping it makes room.
+struct Seat {
+    watchers: Watchers,
+    subject: String,
+}
+
+impl Watchers {
+    fn sit(&self, subject: String) -> Result<Seat, Error> {
+        let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = seats.entry(subject.clone()).or_default();
+        if *taken >= MOST_WATCHES {
+            return Err(Error::TooManyWatches);
+        }
+        *taken += 1;
+        drop(seats);
+        Ok(Seat {
+            watchers: self.clone(),
+            subject,
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut seats = self
+            .watchers
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = seats.get_mut(&self.subject) {
+            *taken -= 1;
+            if *taken == 0 {
+                seats.remove(&self.subject);
+            }
+        }
+    }
+}
 
 /// One watcher.
 struct Watcher {
+    _seat: Seat,
     app: App,
     info: Arc<RunInfo>,
     seq: i64,
     out: mpsc::Sender<Sent>,
+    /// Room for the reason why the stream ends, however far behind its reader is.
+    last_word: Option<mpsc::OwnedPermit<Sent>>,
 }
 
 impl App {
     /// Watches from a sequence on. The stream ends with the run, or when its reader falls behind.
     pub(crate) async fn watch_run(
         &self,
+        principal: &Principal,
         workspace: &WorkspaceId,
         run: RunId,
         after_seq: i64,
@@ -56,12 +109,15 @@ impl App {
             });
         }
         drop(conn);
-        let (out, stream) = mpsc::channel(BEHIND);
+        let (out, stream) = mpsc::channel(BEHIND + 1);
+        let last_word = out.clone().try_reserve_owned().ok();
         let watcher = Watcher {
+            _seat: self.watchers.sit(principal.subject())?,
             app: self.clone(),
             info,
             seq: after_seq,
             out,
+            last_word,
         };
         let news = self.engine.news.subscribe();
         tokio::spawn(watcher.follow(news));
@@ -77,9 +133,7 @@ impl Watcher {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    // Nobody listens any more: fine.
-                    let _ = self.out.try_send(Err(error.into()));
-                    return;
+                    return self.end(error);
                 }
             }
             if Instant::now() >= beat {
@@ -87,13 +141,20 @@ impl Watcher {
                 let item = wire::watch_run_response::Item::Heartbeat(wire::WatchHeartbeat {
                     seq: self.seq,
                 });
-                if self.send(item).await.is_err() {
-                    return;
+                if let Err(fault) = self.send(item).await {
+                    return fault.map_or((), |fault| self.end(fault));
                 }
             }
-            if self.wait(&mut news).await.is_err() {
-                return;
+            if let Err(fault) = self.wait(&mut news).await {
+                return fault.map_or((), |fault| self.end(fault));
             }
+        }
+    }
+
+    /// Says why the stream ends.
+    fn end(self, why: Error) {
+        if let Some(room) = self.last_word {
+            room.send(Err(why.into()));
         }
     }
 
@@ -102,10 +163,10 @@ impl Watcher {
         loop {
             let mut conn = self.app.pool.acquire().await?;
             let events = store::event::after(&mut conn, self.info.run, self.seq, ROWS).await?;
-            drop(conn);
             if events.is_empty() {
-                return Ok(true);
+                return Ok(!self.is_over(&mut conn).await?);
             }
+            drop(conn);
             for event in events {
                 self.seq = event.seq;
                 let wire = convert::event::event_to_wire(self.info.graph(), &event);
@@ -121,6 +182,12 @@ impl Watcher {
         }
     }
 
+    /// Whether the run has ended and everything has been sent: to whoever asks from its end there is nothing to send.
+    async fn is_over(&self, conn: &mut PgConnection) -> Result<bool, Error> {
+        let progress = store::run::progress(conn, self.info.run).await?;
+        Ok(progress.is_none_or(|(state, seq)| state > CANCELLING && i64::from(seq) <= self.seq))
+    }
+
     /// An error without a reason means that the reader has gone.
     async fn send(&self, item: wire::watch_run_response::Item) -> Result<(), Option<Error>> {
         let item = Ok(wire::WatchRunResponse { item: Some(item) });
@@ -132,22 +199,18 @@ impl Watcher {
     }
 
     /// Waits for news of this run, or for the moment to look anyway.
-    async fn wait(&self, news: &mut broadcast::Receiver<RunId>) -> Result<(), ()> {
+    async fn wait(&self, news: &mut broadcast::Receiver<RunId>) -> Result<(), Option<Error>> {
         let look = tokio::time::sleep(LOOK_EVERY);
         tokio::pin!(look);
         loop {
             tokio::select! {
                 () = &mut look => return Ok(()),
-                () = self.out.closed() => return Err(()),
-                () = self.app.stop.stopped() => {
-                    // Nobody listens any more: fine.
-                    let _ = self.out.try_send(Err(Error::Stopping.into()));
-                    return Err(());
-                }
+                () = self.out.closed() => return Err(None),
+                () = self.app.stop.stopped() => return Err(Some(Error::Stopping)),
                 heard = news.recv() => match heard {
                     Ok(run) if run != self.info.run => {}
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
-                    Err(broadcast::error::RecvError::Closed) => return Err(()),
+                    Err(broadcast::error::RecvError::Closed) => return Err(None),
                 },
             }
         }

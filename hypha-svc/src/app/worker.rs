@@ -114,7 +114,11 @@ impl App {
             capabilities: &wish.capabilities,
             slots: store::engine::signed(wish.slots),
         };
-        let id = store::registration::upsert(&mut tx, &new).await?;
+        let (id, draining) = store::registration::upsert(&mut tx, &new).await?;
+        if draining {
+            // A late repeat must not drain the one that took over.
+            return Err(Error::Draining);
+        }
         let (worker, incarnation) = (&wish.worker, wish.incarnation);
         let older =
             store::registration::drain_others(&mut tx, workspace, worker, incarnation).await?;
@@ -203,13 +207,15 @@ impl App {
         let mut beats = Vec::new();
         let mut states = vec![wire::LeaseState::NotFound; presented.len()];
         for (at, one) in presented.iter().enumerate() {
-            let found = self.task(&registration.workspace, one.task, "").await;
-            if let Ok((_, task)) = found {
-                states[at] = wire::LeaseState::Lost;
-                beats.push((at, task, one));
+            match self.task(&registration.workspace, one.task, "").await {
+                Ok((_, task)) => {
+                    states[at] = wire::LeaseState::Lost;
+                    beats.push((at, task, one));
+                }
+                Err(Error::NoTask(_)) => {}
+                Err(error) => return Err(error),
             }
         }
-        let mut conn = self.pool.acquire().await?;
         let asked: Vec<Beat> = beats
             .iter()
             .map(|(_, task, one)| Beat {
@@ -219,10 +225,8 @@ impl App {
             })
             .collect();
         let lease = self.engine.settings.lease;
-        let lease_long = i64::from(lease_ms(lease));
-        for (at, closing) in
-            store::hot::renew(&mut conn, registration.reg, lease_long, &asked).await?
-        {
+        let renewed = retry_conflicts(3, || self.renew(registration.reg, lease, &asked)).await?;
+        for (at, closing) in renewed {
             states[beats[at].0] = if closing {
                 wire::LeaseState::Cancel
             } else {
@@ -240,6 +244,17 @@ impl App {
         Ok(wire::HeartbeatResponse {
             leases: leases.collect(),
         })
+    }
+
+    async fn renew(
+        &self,
+        reg: i32,
+        lease: Duration,
+        beats: &[Beat],
+    ) -> Result<Vec<(usize, bool)>, Error> {
+        let mut conn = self.pool.acquire().await?;
+        let lease = i64::from(lease_ms(lease));
+        Ok(store::hot::renew(&mut conn, reg, lease, beats).await?)
     }
 
     /// Finds the attempt that a worker names.

@@ -302,6 +302,9 @@ impl Assigned {
                         .note_search(&outcome.hinted, outcome.last, outcome.short);
             }
         }
+        // Whoever opened an offer while this ran saw no news of what it leaves.
+        let mut left = self.left.iter();
+        again.now |= left.any(|(queue, _)| engine.offers.serves(*queue));
         engine.offers.note_news(self.left);
         again.now &= engine.offers.anybody_waits();
         again

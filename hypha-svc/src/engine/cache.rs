@@ -11,6 +11,7 @@ use quick_cache::sync::Cache;
 
 use super::offer::Registration;
 use crate::store::engine::TaskKey;
+use crate::store::graph::Version;
 
 /// A graph as one workspace runs it.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ impl Weighter<(WorkspaceId, Vec<u8>), Arc<Pinned>> for BySize {
 
 #[derive(Debug)]
 pub(crate) struct Caches {
+    /// Versions by workspace, name and number.
+    pub(crate) versions: Cache<(WorkspaceId, String, u32), Version>,
     pub(crate) graphs: Graphs,
     pub(crate) runs: Runs,
     pub(crate) outputs: Outputs,
@@ -160,6 +163,7 @@ impl Default for Caches {
     fn default() -> Self {
         const MIB: u64 = 1 << 20;
         Self {
+            versions: Cache::new(1024),
             graphs: Graphs(Cache::with_weighter(256, 64 * MIB, BySize)),
             runs: Runs(Cache::with_weighter(10_000, 8 * MIB, ByInput)),
             outputs: Outputs(Cache::with_weighter(20_000, 16 * MIB, ByBytes)),

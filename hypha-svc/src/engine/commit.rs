@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::assign::{Again, Assigned, assign};
 use super::grant::{DecideJob, Grants};
-use super::op::{Change, Op, Settle, Settled, Start};
+use super::op::{Change, Op, Settle, Settled, Start, Started};
 use super::plan::{Plan, RUNNING, RunPlan, hot};
 use super::progress::{self, Facts};
 use super::{Engine, cascade, close, finish, thank};
@@ -229,6 +229,7 @@ fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
                 unhandled: 0,
                 succeeded: 0,
                 total: nodes,
+                in_vain: 0,
             },
             fresh: true,
             add: Counts::default(),
@@ -335,7 +336,6 @@ async fn write_and_commit(
         let dead_ends = finish::measure(&mut tx, plan, &to_measure).await?;
         let rows = outbox::rows(&engine.routes, dead_ends);
         outbox::insert(&mut tx, store::SCHEMA, &rows).await?;
-        store::tally::delete_of(&mut tx, &to_measure).await?;
     }
     tx.commit().await?;
     if !write.outbox.is_empty() || !to_measure.is_empty() {
@@ -381,7 +381,10 @@ async fn answer(engine: &Engine, ops: Vec<Op>, done: Done) -> Again {
             Op::Start(start, reply) => {
                 let run = started_as.get(&at).filter(|run| started.contains(run));
                 let answer = match run {
-                    Some(run) => Ok(*run),
+                    Some(run) => Ok(Started {
+                        run: *run,
+                        is_new: true,
+                    }),
                     None => existing(engine, &start).await,
                 };
                 drop(reply.send(answer));
@@ -473,11 +476,11 @@ async fn store_signals(
 }
 
 /// The run that a taken key names, if it was started with the same content.
-async fn existing(engine: &Engine, start: &Start) -> Result<RunId, Error> {
+async fn existing(engine: &Engine, start: &Start) -> Result<Started, Error> {
     let mut conn = engine.pool.acquire().await?;
     let key = &start.request_key;
     match store::run::by_key(&mut conn, &start.info.workspace, key).await? {
-        Some((run, hash)) if hash == start.body_hash => Ok(run),
+        Some((run, hash)) if hash == start.body_hash => Ok(Started { run, is_new: false }),
         Some(_) => Err(Error::KeyTaken(key.clone())),
         None => Err(Error::Contended),
     }

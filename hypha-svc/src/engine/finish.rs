@@ -22,17 +22,21 @@ pub(crate) fn changes(plan: &mut Plan) -> (Vec<RunChange>, Vec<RunId>) {
     let mut to_measure = Vec::new();
     let mut changes = Vec::new();
     for (id, run) in &mut plan.runs {
-        if run.fresh {
+        if run.fresh || run.head.state > CANCELLING {
             continue;
         }
         let mut metrics = None;
         let mut state = run.head.state;
-        if close::is_over(run) && state <= CANCELLING {
+        if close::is_over(run) {
             state = end(run);
             metrics = static_metrics(run);
             if metrics.is_none() {
                 to_measure.push(*id);
             }
+        }
+        if run.events.is_empty() {
+            // Locked for work that found no offer: nothing has happened to it.
+            continue;
         }
         run.add.seq = i32::try_from(run.events.len()).unwrap_or(i32::MAX);
         changes.push(RunChange {
@@ -61,10 +65,14 @@ fn end(run: &mut RunPlan) -> i16 {
     state
 }
 
-/// The metrics that follow from the graph alone, because every task succeeded.
+/// The metrics that follow from the graph alone, because every task succeeded and nobody consumed in vain.
 fn static_metrics(run: &RunPlan) -> Option<Metrics> {
     let all = run.head.succeeded + run.add.succeeded == run.head.total + run.add.total;
-    run.info.graph().static_gift().filter(|_| all)
+    let in_vain = run.head.in_vain + run.add.in_vain;
+    run.info
+        .graph()
+        .static_gift()
+        .filter(|_| all && in_vain == 0)
 }
 
 fn columns(metrics: &Metrics) -> [i32; 5] {

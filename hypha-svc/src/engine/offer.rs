@@ -77,7 +77,7 @@ impl Registration {
     /// One of the eligible agents, in turn.
     fn pick(&self, queue: &Queue) -> Option<AgentId> {
         let able = self.eligible(queue);
-        if able.is_empty() || self.draining.load(Ordering::Relaxed) {
+        if able.is_empty() {
             return None;
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
@@ -96,6 +96,13 @@ struct Offer {
     reserved: u32,
     reply: oneshot::Sender<Grants>,
     gone: bool,
+}
+
+impl Offer {
+    /// Whether work may be promised to it.
+    fn is_open(&self) -> bool {
+        self.free > 0 && !self.gone && !self.registration.draining.load(Ordering::Relaxed)
+    }
 }
 
 /// A slot promised to a transaction.
@@ -122,6 +129,8 @@ struct State {
     offers: BTreeMap<OfferId, Offer>,
     hints: HashMap<(i32, i16), Hint>,
     queues: HashMap<i32, Arc<Queue>>,
+    /// The highest queue that was read from the store: those below it are known, but for late commits.
+    mark: i32,
 }
 
 #[derive(Debug, Default)]
@@ -147,9 +156,18 @@ impl Offers {
         }
     }
 
-    /// The highest queue known.
-    pub(crate) fn highest_queue(&self) -> i32 {
-        self.state().queues.keys().copied().max().unwrap_or(0)
+    /// Learns of queues that were read from the store in the order of their numbers.
+    pub(crate) fn learn_up_to(&self, queues: Vec<Queue>) {
+        if let Some(last) = queues.last() {
+            let mut state = self.state();
+            state.mark = state.mark.max(last.queue);
+        }
+        self.learn(queues);
+    }
+
+    /// How far queues have been read from the store.
+    pub(crate) fn mark(&self) -> i32 {
+        self.state().mark
     }
 
     /// Opens an offer behind all that wait.
@@ -183,7 +201,7 @@ impl Offers {
         let mut state = self.state();
         let queue = state.queues.get(&queue)?.clone();
         let waiting = state.offers.iter_mut();
-        for (id, offer) in waiting.filter(|(_, offer)| offer.free > 0 && !offer.gone) {
+        for (id, offer) in waiting.filter(|(_, offer)| offer.is_open()) {
             if let Some(agent) = offer.registration.pick(&queue) {
                 offer.free -= 1;
                 offer.reserved += 1;
@@ -265,13 +283,13 @@ impl Offers {
         let state = self.state();
         state.queues.get(&queue).is_some_and(|queue| {
             let mut waiting = state.offers.values();
-            waiting.any(|offer| offer.free > 0 && !offer.registration.eligible(queue).is_empty())
+            waiting.any(|offer| offer.is_open() && !offer.registration.eligible(queue).is_empty())
         })
     }
 
     /// Whether any offer waits.
     pub(crate) fn anybody_waits(&self) -> bool {
-        self.state().offers.values().any(|offer| offer.free > 0)
+        self.state().offers.values().any(Offer::is_open)
     }
 
     /// Whether a look could find something for this registration.
@@ -297,7 +315,7 @@ impl Offers {
             let free: i64 = state
                 .offers
                 .values()
-                .filter(|offer| offer.free > 0 && !offer.registration.eligible(known).is_empty())
+                .filter(|offer| offer.is_open() && !offer.registration.eligible(known).is_empty())
                 .map(|offer| i64::from(offer.free))
                 .sum();
             if free > 0 {

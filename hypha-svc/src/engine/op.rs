@@ -17,7 +17,7 @@ use crate::store::engine::{Fence, TaskKey};
 /// One call, with where its answer goes.
 #[derive(Debug)]
 pub(crate) enum Op {
-    Start(Box<Start>, oneshot::Sender<Result<RunId, Error>>),
+    Start(Box<Start>, oneshot::Sender<Result<Started, Error>>),
     Settle(Box<Settle>, oneshot::Sender<Result<Settled, Error>>),
     /// Nothing but: look for ready work.
     Look,
@@ -32,6 +32,14 @@ pub(crate) struct Start {
     pub(crate) graph_name: String,
     pub(crate) graph_version: i32,
     pub(crate) signals: Vec<(String, Bytes)>,
+}
+
+/// The run that a start came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    pub(crate) run: RunId,
+    /// Not one that the key named already.
+    pub(crate) is_new: bool,
 }
 
 /// A fenced change to one task.

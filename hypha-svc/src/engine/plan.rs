@@ -36,7 +36,7 @@ pub(crate) mod hot {
 }
 
 /// How long a decision may take before the sweep hands it out again.
-const DECIDE_MS: i64 = 2_000;
+pub(crate) const DECIDE_MS: i64 = 2_000;
 
 /// An end state as the wire and the store number it.
 pub(crate) fn task_state(state: EndState) -> TaskState {
@@ -206,7 +206,7 @@ impl Plan {
         let node = &plan.info.graph().nodes()[task.n as usize];
         let queue_ms = node.timeouts.queue.map(|wait| wait.num_milliseconds());
         let mut row = self.row(task, state, carried);
-        row.deadline_ms = queue_ms;
+        row.deadline_ms = queue_ms.filter(|_| state == hot::READY);
         self.hot.push(PlannedHot { row, node: task.n });
     }
 

@@ -356,6 +356,9 @@ impl Step<'_> {
             self.task().n,
             self.row.sources.as_deref(),
         );
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            run.add.in_vain += i32::from(!sources.is_empty());
+        }
         self.plan.attempts.push(Attempt {
             task: self.task(),
             epoch: self.row.epoch,

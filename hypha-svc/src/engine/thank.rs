@@ -94,11 +94,12 @@ async fn givers(
             i: 0,
         };
         match engine.caches.outputs.get(task) {
-            Some(output) => {
+            Some(output) if output.agent.is_some() => {
                 givers.insert((*run, *n), vec![(task, output.agent)]);
                 false
             }
-            None => true,
+            // Read back from the store, an output does not say whose it is.
+            Some(_) | None => true,
         }
     });
     if !asked.is_empty() {

@@ -39,21 +39,26 @@ pub(crate) async fn decide(
         };
         let (engine, pool) = (engine.clone(), pool.clone());
         tokio::spawn(async move {
-            if let Err(error) = one(&engine, &pool, job).await {
-                // The sweep hands it out again.
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "a decision failed and will be repeated"
-                );
-            }
+            let lease = job.lease;
+            let decided = verdict(&engine, &pool, &job).await;
+            // The next one may begin while this one waits for its commit.
             drop(permit);
+            if let Err(error) = hand_in(&engine, job, decided).await {
+                // The sweep hands it out again.
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "a decision failed and will be repeated");
+            }
+            engine.decided(lease);
         });
     }
 }
 
-async fn one(engine: &Engine, pool: &PgPool, job: DecideJob) -> Result<(), Error> {
-    let verdict = verdict(engine, pool, &job).await?;
-    let settle = Settle::verdict(job.info, job.task, job.epoch, job.lease, verdict);
+async fn hand_in(
+    engine: &Engine,
+    job: DecideJob,
+    decided: Result<Verdict, Error>,
+) -> Result<(), Error> {
+    let settle = Settle::verdict(job.info, job.task, job.epoch, job.lease, decided?);
     engine.settle(settle).await?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::app::graph::run_info;
 use crate::engine::Engine;
 use crate::engine::grant::DecideJob;
 use crate::engine::op::{Change, Settle};
-use crate::engine::plan::hot;
+use crate::engine::plan::{DECIDE_MS, hot};
 use crate::engine::steer::redeliver;
 use crate::error::Error;
 use crate::store;
@@ -40,46 +40,73 @@ pub(crate) async fn sweep(engine: Engine, pool: PgPool, stop: Stop) {
 
 /// One sweep: lapsed leases, ended back-offs and parks, timeouts, abandoned decisions, signals sent ahead.
 pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Result<(), Error> {
-    learn(engine, pool).await?;
+    learn(engine, pool, from_start).await?;
     engine.offers.note_doubt(from_start);
     if engine.offers.anybody_waits() {
         engine.look();
     }
-    loop {
-        let mut conn = pool.acquire().await?;
-        let due = store::hot::due(&mut conn, MOST).await?;
-        let is_full = i64::try_from(due.len()).is_ok_and(|length| length >= MOST);
-        let mut settles = Vec::new();
-        for row in due {
-            let info = run_info(&mut conn, engine, row.task.run).await?;
-            match change(&row) {
-                Some((fence, change)) => settles.push(Settle {
-                    info,
-                    task: row.task,
-                    epoch: row.epoch,
-                    fence,
-                    change,
-                    body_hash: None,
-                }),
-                None => decide_again(engine, info, row),
-            }
-        }
-        drop(conn);
-        let handed: Vec<_> = settles
-            .into_iter()
-            .map(|settle| engine.settle(settle))
-            .collect();
-        for settled in futures::future::join_all(handed).await {
-            settled?;
-        }
-        if !is_full {
-            break;
-        }
-    }
+    while settle_due(engine, pool).await? {}
+    while decide_again(engine, pool).await? {}
     deliver_signals(engine, pool).await
 }
 
-/// What a due row asks for; nothing for a decision, which is handed out again.
+/// Settles rows that are due. Answers whether there may be more.
+async fn settle_due(engine: &Engine, pool: &PgPool) -> Result<bool, Error> {
+    let mut conn = pool.acquire().await?;
+    let due = store::hot::due(&mut conn, MOST).await?;
+    let is_full = i64::try_from(due.len()).is_ok_and(|length| length >= MOST);
+    let mut settles = Vec::new();
+    for row in due {
+        let info = run_info(&mut conn, engine, row.task.run).await?;
+        settles.extend(change(&row).map(|(fence, change)| Settle {
+            info,
+            task: row.task,
+            epoch: row.epoch,
+            fence,
+            change,
+            body_hash: None,
+        }));
+    }
+    drop(conn);
+    let handed: Vec<_> = settles
+        .into_iter()
+        .map(|settle| engine.settle(settle))
+        .collect();
+    let mut all_settled = true;
+    for settled in futures::future::join_all(handed).await {
+        if let Err(error) = settled {
+            // The next sweep finds the row again; the others must not wait for it.
+            all_settled = false;
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a due row was not settled"
+            );
+        }
+    }
+    Ok(is_full && all_settled)
+}
+
+/// Hands out decisions that nobody brought to an end. Answers whether there may be more.
+async fn decide_again(engine: &Engine, pool: &PgPool) -> Result<bool, Error> {
+    let mut conn = pool.acquire().await?;
+    let late = store::hot::take_decisions(&mut conn, DECIDE_MS, MOST).await?;
+    let is_full = i64::try_from(late.len()).is_ok_and(|length| length >= MOST);
+    for row in late {
+        let info = run_info(&mut conn, engine, row.task.run).await?;
+        if let Some(lease) = row.lease {
+            engine.decide(DecideJob {
+                info,
+                task: row.task,
+                epoch: row.epoch,
+                lease,
+                sources: row.sources,
+            });
+        }
+    }
+    Ok(is_full)
+}
+
+/// What a due row asks for.
 fn change(row: &Seen) -> Option<(Fence, Change)> {
     if row.overdue {
         return Some((Fence::Overdue, Change::TimeOut));
@@ -91,24 +118,13 @@ fn change(row: &Seen) -> Option<(Fence, Change)> {
     }
 }
 
-fn decide_again(engine: &Engine, info: std::sync::Arc<crate::engine::cache::RunInfo>, row: Seen) {
-    if let (hot::DECIDING, Some(lease)) = (row.state, row.lease) {
-        engine.decide(DecideJob {
-            info,
-            task: row.task,
-            epoch: row.epoch,
-            lease,
-            sources: row.sources,
-        });
-    }
-}
-
 /// Other replicas intern queues and drain incarnations too.
-async fn learn(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
+async fn learn(engine: &Engine, pool: &PgPool, from_start: bool) -> Result<(), Error> {
     let mut conn = pool.acquire().await?;
-    let known = engine.offers.highest_queue();
-    let new = store::queue::above(&mut conn, known).await?;
-    engine.offers.learn(new);
+    // Numbers commit out of order, so now and then all are read.
+    let mark = if from_start { 0 } else { engine.offers.mark() };
+    let new = store::queue::above(&mut conn, mark).await?;
+    engine.offers.learn_up_to(new);
     let active = engine.caches.registrations.active();
     let active: Vec<_> = active
         .into_iter()
@@ -123,7 +139,6 @@ async fn learn(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
 async fn deliver_signals(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
     let mut conn = pool.acquire().await?;
     store::signal::attach(&mut conn).await?;
-    store::signal::expire(&mut conn).await?;
     for (run, name) in store::signal::deliverable(&mut conn, MOST).await? {
         let info = run_info(&mut conn, engine, run).await?;
         redeliver(engine, &info, &name).await?;

@@ -114,10 +114,13 @@ impl RunService for RunRpc {
         &self,
         request: Request<WatchRunRequest>,
     ) -> Result<Response<Self::WatchRunStream>, Status> {
-        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
         let request = request.into_inner();
         let run = id::run("run_id", &request.run_id)?;
-        let stream = self.0.watch_run(&workspace, run, request.after_seq).await?;
+        let stream = self
+            .0
+            .watch_run(&principal, &workspace, run, request.after_seq)
+            .await?;
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 

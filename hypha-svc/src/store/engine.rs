@@ -51,6 +51,7 @@ pub(crate) struct RunHead {
     pub(crate) unhandled: i32,
     pub(crate) succeeded: i32,
     pub(crate) total: i32,
+    pub(crate) in_vain: i32,
 }
 
 /// A hot row as it was when the fence took it out.
@@ -91,7 +92,7 @@ pub(crate) async fn fence(
             SELECT * FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::uuid[], $7::int[])
                 WITH ORDINALITY AS u (run_id, n, i, epoch, mode, lease_id, reg, k)
         ), locked AS MATERIALIZED (
-            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total
+            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total, in_vain
             FROM hypha.run WHERE run_id = ANY ($8) ORDER BY run_id FOR NO KEY UPDATE
         ), taken AS (
             DELETE FROM hypha.hot h USING req
@@ -114,7 +115,7 @@ pub(crate) async fn fence(
                taken.resumed AS "resumed!",
                locked.state AS "run_state!", locked.paused AS "paused!", locked.failing AS "failing!",
                locked.open AS "open!", locked.seq AS "seq!", locked.unhandled AS "unhandled!",
-               locked.succeeded AS "succeeded!", locked.total AS "total!"
+               locked.succeeded AS "succeeded!", locked.total AS "total!", locked.in_vain AS "in_vain!"
         FROM taken JOIN locked USING (run_id)
         ORDER BY taken.k
         "#,
@@ -140,6 +141,7 @@ pub(crate) async fn fence(
             unhandled: row.unhandled,
             succeeded: row.succeeded,
             total: row.total,
+            in_vain: row.in_vain,
         },
         row: HotRow {
             state: row.hot_state,
@@ -244,6 +246,7 @@ pub(crate) struct Counts {
     pub(crate) gratitude: i32,
     pub(crate) cost_micro_usd: i64,
     pub(crate) unmeasured: i32,
+    pub(crate) in_vain: i32,
 }
 
 /// A hot row to insert. Times are relative to the transaction's, or absolute where they were fixed before.
@@ -365,16 +368,17 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
                 omitted = r.omitted + u.omitted, cancelled = r.cancelled + u.cancelled, total = r.total + u.total,
                 unhandled = r.unhandled + u.unhandled, gratitude = r.gratitude + u.gratitude,
                 cost_micro_usd = r.cost_micro_usd + u.cost, unmeasured = r.unmeasured + u.unmeasured,
+                in_vain = r.in_vain + u.in_vain,
                 ended_at = CASE WHEN u.state >= 3 THEN t.at END,
                 chain_length = u.chain_length, chain_breadth = u.chain_breadth, total_handoffs = u.total_handoffs,
                 consumed_outputs = u.consumed_outputs, total_outputs = u.total_outputs,
                 dead_ends = CASE WHEN u.chain_length IS NOT NULL THEN 0 END
             FROM unnest($11::uuid[], $12::smallint[], $13::bool[], $14::bool[], $15::int[], $16::int[], $17::int[], $18::int[],
                         $19::int[], $20::int[], $21::int[], $22::int[], $23::int[], $24::int[], $25::bigint[], $26::int[],
-                        $27::int[], $28::int[], $29::int[], $30::int[], $31::int[])
+                        $27::int[], $28::int[], $29::int[], $30::int[], $31::int[], $85::int[])
                  AS u (run_id, state, paused, failing, open, seq, succeeded, failed, skipped, omitted, cancelled, total,
                        unhandled, gratitude, cost, unmeasured, chain_length, chain_breadth, total_handoffs,
-                       consumed_outputs, total_outputs), t
+                       consumed_outputs, total_outputs, in_vain), t
             WHERE r.run_id = u.run_id
         ), inserted AS (
             INSERT INTO hypha.hot (run_id, n, i, state, prio, queue, turn, epoch, failures, losses, lease_id, reg, agent_id,
@@ -512,6 +516,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         &column!(w.outbox, o => o.0.to_owned()),
         &column!(w.outbox, o => o.1.clone()),
         w.notify,
+        &column!(w.changes, c => c.add.in_vain),
     )
     .fetch_one(conn)
     .await?;

@@ -45,17 +45,42 @@ macro_rules! seen {
     };
 }
 
-/// Rows whose moment has passed: expired leases, ended back-offs and parks, abandoned decisions, timeouts.
+/// Rows whose moment has passed: expired leases, ended back-offs and parks, timeouts.
 pub(crate) async fn due(conn: &mut PgConnection, most: i64) -> Result<Vec<Seen>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
         (SELECT run_id AS "run_id!", n AS "n!", i AS "i!", state AS "state!", epoch AS "epoch!", failures AS "failures!",
                 losses AS "losses!", lease_id, agent_id, until, sources, false AS "overdue!"
-         FROM hypha.hot WHERE state > 0 AND state < 5 AND until <= hypha.now() LIMIT $1)
+         FROM hypha.hot WHERE state > 0 AND state < 4 AND until <= (SELECT hypha.now()) LIMIT $1)
         UNION ALL
         (SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources, true
-         FROM hypha.hot WHERE deadline <= hypha.now() LIMIT $1)
+         FROM hypha.hot WHERE deadline <= (SELECT hypha.now()) ORDER BY deadline LIMIT $1)
         "#,
+        most,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(seen!(rows))
+}
+
+/// Decisions that nobody brought to an end in time. They are this caller's for another while.
+pub(crate) async fn take_decisions(
+    conn: &mut PgConnection,
+    term_ms: i64,
+    most: i64,
+) -> Result<Vec<Seen>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        UPDATE hypha.hot h SET until = hypha.now() + $1::bigint * interval '1 ms'
+        FROM (
+            SELECT run_id, n, i FROM hypha.hot WHERE state = 4 AND until <= (SELECT hypha.now())
+            LIMIT $2 FOR UPDATE SKIP LOCKED
+        ) late
+        WHERE h.run_id = late.run_id AND h.n = late.n AND h.i = late.i
+        RETURNING h.run_id, h.n, h.i, h.state, h.epoch, h.failures, h.losses, h.lease_id, h.agent_id, h.until, h.sources,
+                  false AS "overdue!"
+        "#,
+        term_ms,
         most,
     )
     .fetch_all(conn)
@@ -169,7 +194,8 @@ pub(crate) async fn limit_leased(
 /// Ready work of a run steps aside while the run is paused.
 pub(crate) async fn hold(conn: &mut PgConnection, run: RunId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        r#"UPDATE hypha.hot SET state = 5 WHERE run_id = $1 AND state = 0"#,
+        // A pause is nobody's queue: what waits for a worker no longer runs out of time for one.
+        r#"UPDATE hypha.hot SET state = 5, deadline = total_until WHERE run_id = $1 AND state = 0"#,
         run.as_uuid(),
     )
     .execute(conn)
@@ -250,14 +276,18 @@ pub(crate) async fn renew(
     Ok(renewed.collect())
 }
 
-/// How many ready rows of the same queue are served before this one.
+/// How many ready rows of the same queue are served before this one; 1,000 stands for all that is more.
 pub(crate) async fn place(conn: &mut PgConnection, task: TaskKey) -> Result<i64, sqlx::Error> {
     let row = sqlx::query!(
         r#"
         SELECT count(*) AS "before!"
         FROM hypha.hot me
-        JOIN hypha.hot h ON h.state = 0 AND h.queue = me.queue
-         AND (h.prio, h.turn, h.run_id, h.n, h.i) < (me.prio, me.turn, me.run_id, me.n, me.i)
+        CROSS JOIN LATERAL (
+            SELECT 1 FROM hypha.hot h
+            WHERE h.state = 0 AND h.queue = me.queue
+              AND (h.prio, h.turn, h.run_id, h.n, h.i) < (me.prio, me.turn, me.run_id, me.n, me.i)
+            LIMIT 1000
+        ) ahead
         WHERE me.run_id = $1 AND me.n = $2 AND me.i = $3
         "#,
         task.run.as_uuid(),

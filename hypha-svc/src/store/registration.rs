@@ -27,18 +27,18 @@ pub(crate) struct New<'a> {
     pub(crate) slots: i32,
 }
 
-/// Announces an incarnation and drains the others of its name. An incarnation announced before keeps its id.
+/// Announces an incarnation and drains the others of its name. An incarnation announced before keeps its id; answers whether it is being drained.
 pub(crate) async fn upsert(
     conn: &mut PgConnection,
     new: &New<'_>,
-) -> Result<RegistrationId, sqlx::Error> {
+) -> Result<(RegistrationId, bool), sqlx::Error> {
     let row = sqlx::query!(
         r#"
         INSERT INTO hypha.registration (registration_id, workspace_id, worker, incarnation, owner, agent_ids, capabilities,
                                         slots, registered_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, hypha.now())
         ON CONFLICT ON CONSTRAINT registration_incarnation_once DO UPDATE SET slots = excluded.slots
-        RETURNING registration_id
+        RETURNING registration_id, draining
         "#,
         new.id.as_uuid(),
         new.workspace.as_str(),
@@ -51,7 +51,7 @@ pub(crate) async fn upsert(
     )
     .fetch_one(conn)
     .await?;
-    Ok(RegistrationId::from_uuid(row.registration_id))
+    Ok((RegistrationId::from_uuid(row.registration_id), row.draining))
 }
 
 /// Drains the other incarnations of a name, and answers which were not drained before.

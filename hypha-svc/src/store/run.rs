@@ -205,6 +205,7 @@ async fn lock_heads(
                         unhandled: row.unhandled,
                         succeeded: row.succeeded,
                         total: row.total,
+                        in_vain: row.in_vain,
                     };
                     (RunId::from_uuid(row.run_id), head)
                 })
@@ -214,7 +215,7 @@ async fn lock_heads(
     if only_free {
         let rows = sqlx::query!(
             r#"
-            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total
+            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total, in_vain
             FROM hypha.run WHERE run_id = ANY ($1) ORDER BY run_id FOR NO KEY UPDATE SKIP LOCKED
             "#,
             runs,
@@ -225,7 +226,7 @@ async fn lock_heads(
     } else {
         let rows = sqlx::query!(
             r#"
-            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total
+            SELECT run_id, state, paused, failing, open, seq, unhandled, succeeded, total, in_vain
             FROM hypha.run WHERE run_id = ANY ($1) ORDER BY run_id FOR NO KEY UPDATE
             "#,
             runs,
@@ -261,4 +262,18 @@ pub(crate) async fn set_gift(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// A run's state and last sequence.
+pub(crate) async fn progress(
+    conn: &mut PgConnection,
+    run: RunId,
+) -> Result<Option<(i16, i32)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT state, seq FROM hypha.run WHERE run_id = $1"#,
+        run.as_uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.state, row.seq)))
 }

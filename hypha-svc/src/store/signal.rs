@@ -107,10 +107,20 @@ pub(crate) async fn deliverable(
         .collect())
 }
 
-/// Forgets signals sent ahead to keys that nobody started within a week.
-pub(crate) async fn expire(conn: &mut PgConnection) -> Result<u64, sqlx::Error> {
+/// Forgets up to `most` signals that were sent to keys nobody started within a week; tells how many.
+pub(crate) async fn forget(conn: &mut PgConnection, most: i64) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
-        r#"DELETE FROM hypha.signal WHERE run_id IS NULL AND at < hypha.now() - interval '7 days'"#,
+        r#"
+        DELETE FROM hypha.signal s
+        USING (
+            SELECT signal_no FROM hypha.signal
+            WHERE run_id IS NULL AND at < hypha.now() - interval '7 days'
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED -- another replica may be forgetting too
+        ) old
+        WHERE s.signal_no = old.signal_no
+        "#,
+        most,
     )
     .execute(conn)
     .await?;

@@ -213,20 +213,39 @@ pub(crate) async fn fans(conn: &mut PgConnection, run: RunId) -> Result<Vec<Fan>
     Ok(fans.collect())
 }
 
-/// Forgets what a run's joins needed, once the run has ended.
-pub(crate) async fn delete_of(conn: &mut PgConnection, runs: &[RunId]) -> Result<(), sqlx::Error> {
-    sqlx::query!(
+/// Forgets what the joins, parks and signals of ended runs needed, `most` rows of each; tells how many in all.
+pub(crate) async fn forget(conn: &mut PgConnection, most: i64) -> Result<i64, sqlx::Error> {
+    let row = sqlx::query!(
         r#"
-        WITH tallies AS (DELETE FROM hypha.tally WHERE run_id = ANY ($1)),
-             parks AS (DELETE FROM hypha.park WHERE run_id = ANY ($1)),
-             signals AS (DELETE FROM hypha.signal WHERE run_id = ANY ($1))
-        DELETE FROM hypha.arrival WHERE run_id = ANY ($1)
+        WITH tallies AS (
+            DELETE FROM hypha.tally t USING (
+                SELECT t.run_id, t.n FROM hypha.tally t JOIN hypha.run r USING (run_id)
+                WHERE r.ended_at IS NOT NULL LIMIT $1
+            ) old WHERE t.run_id = old.run_id AND t.n = old.n RETURNING 1
+        ), arrivals AS (
+            DELETE FROM hypha.arrival a USING (
+                SELECT a.run_id, a.n, a.edge FROM hypha.arrival a JOIN hypha.run r USING (run_id)
+                WHERE r.ended_at IS NOT NULL LIMIT $1
+            ) old WHERE a.run_id = old.run_id AND a.n = old.n AND a.edge = old.edge RETURNING 1
+        ), parks AS (
+            DELETE FROM hypha.park p USING (
+                SELECT p.run_id, p.n, p.i FROM hypha.park p JOIN hypha.run r USING (run_id)
+                WHERE r.ended_at IS NOT NULL LIMIT $1
+            ) old WHERE p.run_id = old.run_id AND p.n = old.n AND p.i = old.i RETURNING 1
+        ), signals AS (
+            DELETE FROM hypha.signal s USING (
+                SELECT s.signal_no FROM hypha.signal s JOIN hypha.run r USING (run_id)
+                WHERE r.ended_at IS NOT NULL LIMIT $1
+            ) old WHERE s.signal_no = old.signal_no RETURNING 1
+        )
+        SELECT (SELECT count(*) FROM tallies) + (SELECT count(*) FROM arrivals) + (SELECT count(*) FROM parks)
+               + (SELECT count(*) FROM signals) AS "gone!"
         "#,
-        &runs.iter().map(|run| run.as_uuid()).collect::<Vec<_>>(),
+        most,
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(())
+    Ok(row.gone)
 }
 
 /// All tallies of these runs.

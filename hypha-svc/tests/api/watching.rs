@@ -2,6 +2,9 @@
 
 use cambium_proto::hypha::v1::watch_run_response::Item;
 use cambium_proto::hypha::v1::{RunEvent, RunEventKind, RunState, WatchRunRequest};
+use std::time::Duration;
+
+use cambium_testkit::wait_until;
 use tonic::Code;
 
 use crate::fixture::{Fixture, WORKSPACE, graph, start};
@@ -103,4 +106,24 @@ async fn a_cursor_before_what_is_kept_is_told_the_lowest() {
 
     assert_eq!(status.code(), Code::OutOfRange);
     assert!(status.message().contains("lowest"));
+}
+
+#[tokio::test]
+async fn a_principal_holds_sixteen_watches() {
+    let fixture = start().await;
+    let run = fixture.start(graph("g", &["a"], &[])).await;
+    let mut runs = fixture.runs.clone();
+    let mut open = Vec::new();
+    for _ in 0..16 {
+        open.push(runs.watch_run(watch(&run, 0)).await.unwrap());
+    }
+
+    let refused = runs.watch_run(watch(&run, 0)).await.unwrap_err();
+
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    open.pop();
+    wait_until(Duration::from_secs(10), "a place is free", async || {
+        fixture.runs.clone().watch_run(watch(&run, 0)).await.is_ok()
+    })
+    .await;
 }

@@ -1,1 +1,1 @@
-//! Placeholder.
+//! Stories over real processes; everything is under `tests/`. Ships nothing.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use cambium_proto::hypha::v1::{Attempt, HeartbeatRequest, Lease, PollRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tonic::{Request, Status};
 
 use super::Work;
@@ -22,6 +22,8 @@ use crate::{Connection, refusal};
 const POLL_WAIT: Duration = Duration::from_secs(25);
 const POLL_MARGIN: Duration = Duration::from_secs(10);
 const MOST_PER_POLL: usize = 100;
+/// How long a draining worker still listens to its last poll: what comes with it is given back.
+const LAST_WORD: Duration = Duration::from_millis(250);
 /// As many leases as fit into one heartbeat whatever their tasks are called.
 const LEASES_PER_BEAT: usize = 500;
 
@@ -87,11 +89,21 @@ impl<W: Work> Runtime<W> {
         keepers.spawn(Arc::clone(&shared).beat());
         keepers.spawn(Arc::clone(&shared).watch_expiry());
 
-        let ended = tokio::select! {
-            ended = shared.poll() => ended,
-            () = stop => Ok(Ended::Drained),
+        let ended = {
+            let mut polling = std::pin::pin!(shared.poll());
+            let ended = tokio::select! {
+                ended = &mut polling => Some(ended),
+                () = stop => None,
+            };
+            shared.draining.store(true, Ordering::Relaxed);
+            match ended {
+                Some(ended) => ended,
+                // Left alone, what is on its way would be nobody's until its lease runs out.
+                None => timeout(LAST_WORD, polling)
+                    .await
+                    .unwrap_or(Ok(Ended::Drained)),
+            }
         };
-        shared.draining.store(true, Ordering::Relaxed);
         shared.drained().await;
         ended
     }
@@ -125,6 +137,9 @@ impl<W: Work> Shared<W> {
             let Ok(mut slots) = Arc::clone(&self.slots).acquire_owned().await else {
                 return Ok(Ended::Drained);
             };
+            if self.is_draining() {
+                return Ok(Ended::Drained);
+            }
             self.take_idle(&mut slots, MOST_PER_POLL);
             let (registration, sent) = (self.session.registration(), Instant::now());
             match self.poll_once(&registration, slots.num_permits()).await {

@@ -250,6 +250,22 @@ async fn a_drain_gives_back_what_it_has_not_started() {
 }
 
 #[tokio::test]
+async fn a_drain_gives_back_what_its_last_poll_still_brings() {
+    let service = Service::default();
+
+    let worker = fixture::start(&service, 1, Simulate::default()).await;
+    service.hears("poll", 1).await;
+    let ended = worker.ask_to_stop();
+    tokio::task::yield_now().await;
+    service.add(&["late"]);
+
+    assert_eq!(ended.await.unwrap(), Ended::Drained);
+    assert_eq!(service.heard("complete"), Vec::<String>::new());
+    assert_eq!(service.heard("release"), ["late"]);
+    assert_eq!(service.heard("poll").len(), 1);
+}
+
+#[tokio::test]
 async fn a_replaced_worker_ends() {
     let service = Service::default();
     service.refuse("poll", refusal(Code::FailedPrecondition, "DRAINING", None));

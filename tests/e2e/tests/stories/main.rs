@@ -1,0 +1,14 @@
+//! Stories over real processes: the programs as they are shipped, gRPC between them, Postgres below. What one rule or one
+//! RPC does is tested where it stands.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests to everyone but the lint"
+)]
+
+mod demo;
+mod faults;
+mod first_steps;
+mod reflection;
+mod stage;
+mod steering;
