@@ -26,6 +26,8 @@ pub const MAX_NODES: usize = 50_000;
 pub const MAX_EDGES: usize = 500_000;
 /// How many bytes of JSON a node may carry for its worker.
 pub const MAX_CONFIG: usize = 64 * 1024;
+/// How long a node's instructions may be, in bytes.
+pub const MAX_INSTRUCTIONS: usize = 256 * 1024;
 /// How deep JSON may be nested.
 pub const MAX_DEPTH: usize = 64;
 

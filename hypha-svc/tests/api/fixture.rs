@@ -45,6 +45,12 @@ pub(crate) struct Fixture {
     stop: Stop,
 }
 
+/// Another process of the same service, on the same database.
+pub(crate) struct Replica {
+    channel: Channel,
+    keys: Keys,
+}
+
 /// How a test's hypha differs from an ordinary one.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
@@ -113,6 +119,67 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         .connect()
         .await
         .unwrap()
+}
+
+impl Replica {
+    pub(crate) async fn worker(&self, name: &str, capabilities: &[&str]) -> Worker {
+        let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, name, capabilities).await;
+        register(&self.channel, &self.keys, name, agent).await
+    }
+
+    /// The worker as it would call here.
+    pub(crate) fn same_worker(&self, worker: &Worker) -> Worker {
+        let token = self.keys.worker(std::slice::from_ref(&worker.agent));
+        Worker {
+            client: WorkerServiceClient::new(with_token(self.channel.clone(), &token)),
+            ..worker.clone()
+        }
+    }
+}
+
+async fn register(channel: &Channel, keys: &Keys, name: &str, agent: String) -> Worker {
+    let token = keys.worker(std::slice::from_ref(&agent));
+    let mut client = WorkerServiceClient::new(with_token(channel.clone(), &token));
+    let request = registration(name, std::slice::from_ref(&agent));
+    let reply = client.register(request).await.unwrap();
+    Worker {
+        client,
+        agent,
+        registration: reply.into_inner().registration_id,
+    }
+}
+
+/// Tells hypha of an agent, as genesis does.
+async fn tell_of_agent(
+    channel: &Channel,
+    keys: &Keys,
+    workspace: &str,
+    name: &str,
+    capabilities: &[&str],
+) -> String {
+    let agent = Uuid::now_v7().to_string();
+    let spawned = AgentSpawned {
+        agent_id: agent.clone(),
+        name: name.to_owned(),
+        capabilities: capabilities.iter().map(|one| (*one).to_owned()).collect(),
+    };
+    let signal = Signal {
+        signal_id: id(),
+        r#type: "coord.agent_spawned".to_owned(),
+        class: 1,
+        intensity: 0.5,
+        workspace_id: workspace.to_owned(),
+        source: "genesis".to_owned(),
+        payload: Some(Payload::AgentSpawned(spawned)),
+        ..Signal::default()
+    };
+    let token = keys.service("genesis");
+    let mut client = SignalServiceClient::new(with_token(channel.clone(), &token));
+    let request = DeliverRequest {
+        signals: vec![signal],
+    };
+    client.deliver(request).await.unwrap();
+    agent
 }
 
 impl Drop for Fixture {
@@ -253,29 +320,16 @@ impl Fixture {
         name: &str,
         capabilities: &[&str],
     ) -> String {
-        let agent = Uuid::now_v7().to_string();
-        let spawned = AgentSpawned {
-            agent_id: agent.clone(),
-            name: name.to_owned(),
-            capabilities: capabilities.iter().map(|one| (*one).to_owned()).collect(),
-        };
-        let signal = Signal {
-            signal_id: id(),
-            r#type: "coord.agent_spawned".to_owned(),
-            class: 1,
-            intensity: 0.5,
-            workspace_id: workspace.to_owned(),
-            source: "genesis".to_owned(),
-            payload: Some(Payload::AgentSpawned(spawned)),
-            ..Signal::default()
-        };
-        let token = self.keys.service("genesis");
-        let mut client = SignalServiceClient::new(with_token(self.channel.clone(), &token));
-        let request = DeliverRequest {
-            signals: vec![signal],
-        };
-        client.deliver(request).await.unwrap();
-        agent
+        tell_of_agent(&self.channel, &self.keys, workspace, name, capabilities).await
+    }
+
+    /// Starts another replica of the service.
+    pub(crate) async fn replica(&self) -> Replica {
+        let channel = serve(&self.database, &self.keys, Wish::default(), &self.stop).await;
+        Replica {
+            channel,
+            keys: self.keys.clone(),
+        }
     }
 
     /// A client that acts as a worker for these agents.
@@ -292,14 +346,7 @@ impl Fixture {
     /// A registered worker with one agent that can do these things.
     pub(crate) async fn worker(&self, name: &str, capabilities: &[&str]) -> Worker {
         let agent = self.agent(name, capabilities).await;
-        let mut client = self.workers(std::slice::from_ref(&agent));
-        let request = registration(name, std::slice::from_ref(&agent));
-        let reply = client.register(request).await.unwrap();
-        Worker {
-            client,
-            agent,
-            registration: reply.into_inner().registration_id,
-        }
+        register(&self.channel, &self.keys, name, agent).await
     }
 }
 

@@ -13,6 +13,7 @@ mod graphs;
 mod races;
 mod reading;
 mod registering;
+mod replicas;
 mod signals;
 mod starting;
 mod truth_table;

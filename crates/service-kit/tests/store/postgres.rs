@@ -68,9 +68,10 @@ async fn setting(server: &Private, name: &str) -> String {
 
 async fn kill_hard(pid: u32) {
     kill(Pid::from_raw(pid.try_into().unwrap()), Signal::SIGKILL).unwrap();
-    let folder = format!("/proc/{pid}/cwd");
+    let stat = format!("/proc/{pid}/stat");
     wait_until(BOUND, "the process is dead", async || {
-        fs::read_link(&folder).is_err()
+        // Gone, or a zombie: only then can its parent see that it has ended.
+        fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     })
     .await;
 }

@@ -7,7 +7,7 @@ use cambium_kernel::{Capability, check_name};
 use chrono::TimeDelta;
 
 use super::check::{at_node, none};
-use super::{MAX_CONFIG, MAX_DEPTH, NodeKey, NodeSpec, RetrySpec};
+use super::{MAX_CONFIG, MAX_DEPTH, MAX_INSTRUCTIONS, NodeKey, NodeSpec, RetrySpec};
 use crate::error::{Offender, shown};
 use crate::{Error, Timeouts, payload};
 
@@ -61,8 +61,15 @@ fn each(
         .filter_map(move |(at, node)| rule(at, node))
 }
 
-/// The database holds no NUL in text.
+/// The database holds no NUL in text, and what travels with every attempt must fit into a reply.
 fn texts(at: usize, node: &NodeSpec) -> Option<Offender> {
+    if node.instructions.len() > MAX_INSTRUCTIONS {
+        let what = format!(
+            "has {} bytes, above {MAX_INSTRUCTIONS}",
+            node.instructions.len()
+        );
+        return Some(at_node(at, "instructions", what));
+    }
     [("name", &node.name), ("instructions", &node.instructions)]
         .into_iter()
         .find(|(_, text)| text.contains('\0'))

@@ -114,10 +114,15 @@ fn shapes_that_are_no_graph_are_refused_with_all_offenders() {
 #[test]
 fn each_field_has_its_bounds() {
     type Change = fn(&mut NodeSpec);
-    let changes: [(Change, &str, &str); 17] = [
+    let changes: [(Change, &str, &str); 18] = [
         (|it| it.name = "\0".to_owned(), "TEXT_INVALID", "name"),
         (
             |it| it.instructions = "a\0".to_owned(),
+            "TEXT_INVALID",
+            "instructions",
+        ),
+        (
+            |it| it.instructions = "x".repeat(MAX_INSTRUCTIONS + 1),
             "TEXT_INVALID",
             "instructions",
         ),

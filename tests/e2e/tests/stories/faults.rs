@@ -193,7 +193,7 @@ impl House {
                 usage: None,
             }
         };
-        let runtime = Runtime::new(&self.connection(&token), options, move |task| work(task));
+        let runtime = Runtime::new(&self.connection(&token), options, work);
         tokio::spawn(runtime.run(stop.stopped()))
     }
 
