@@ -8,6 +8,7 @@
 //!
 //! Refuses to hold truth in memory: caches, offers and hints may vanish at any moment and nothing is lost.
 
+pub(crate) mod answer;
 pub(crate) mod assign;
 pub(crate) mod cache;
 pub(crate) mod cascade;

@@ -40,7 +40,34 @@ async fn close_run(
     closing: Closing,
     grace_ms: i64,
 ) -> Result<(), sqlx::Error> {
-    let mut gone: BTreeSet<u32> = BTreeSet::new();
+    let mut accounted = cancel_unleased(conn, plan, run, closing).await?;
+    let grace = match closing {
+        Closing::FailFast => grace_ms,
+        Closing::Cancel { grace_ms } => grace_ms,
+    };
+    let leased = store::hot::limit_leased(conn, run, grace).await?;
+    accounted.extend(leased.iter().map(|task| task.n));
+    accounted.extend(begun_or_ended(conn, plan, run).await?);
+    let nodes = plan
+        .runs
+        .get(&run)
+        .map_or(0, |plan| plan.info.graph().nodes().len());
+    for n in 0..u32::try_from(nodes).unwrap_or(u32::MAX) {
+        if !accounted.contains(&n) {
+            cancel(plan, TaskKey { run, n, i: 0 }, Carried::default(), closing);
+        }
+    }
+    Ok(())
+}
+
+/// Ends what was ready or waited for a moment, in the store or about to be. Answers which nodes these were.
+async fn cancel_unleased(
+    conn: &mut PgConnection,
+    plan: &mut Plan,
+    run: RunId,
+    closing: Closing,
+) -> Result<BTreeSet<u32>, sqlx::Error> {
+    let mut gone = BTreeSet::new();
     for (task, epoch, failures, losses) in store::hot::take_unleased(conn, run).await? {
         let carried = Carried {
             epoch,
@@ -66,33 +93,22 @@ async fn close_run(
         gone.insert(row.task.n);
         cancel(plan, row.task, carried, closing);
     }
-    let grace = match closing {
-        Closing::FailFast => grace_ms,
-        Closing::Cancel { grace_ms } => grace_ms,
-    };
-    gone.extend(
-        store::hot::limit_leased(conn, run, grace)
-            .await?
-            .iter()
-            .map(|task| task.n),
-    );
-    gone.extend(store::task::ended_nodes(conn, run).await?);
-    let planned = plan.ends.iter().filter(|end| end.task.run == run);
-    gone.extend(planned.map(|end| end.task.n));
-    gone.extend(store::tally::fans(conn, run).await?.iter().map(|fan| fan.n));
-    let fans = plan.fans.iter().filter(|(group, _)| group.run == run);
-    gone.extend(fans.map(|(group, _)| group.n));
+    Ok(gone)
+}
 
-    let nodes = plan
-        .runs
-        .get(&run)
-        .map_or(0, |plan| plan.info.graph().nodes().len());
-    for n in 0..u32::try_from(nodes).unwrap_or(u32::MAX) {
-        if !gone.contains(&n) {
-            cancel(plan, TaskKey { run, n, i: 0 }, Carried::default(), closing);
-        }
-    }
-    Ok(())
+/// Nodes that have ended, in the store or in this transaction, or have fanned out.
+async fn begun_or_ended(
+    conn: &mut PgConnection,
+    plan: &Plan,
+    run: RunId,
+) -> Result<Vec<u32>, sqlx::Error> {
+    let mut nodes = store::task::ended_nodes(conn, run).await?;
+    let planned = plan.ends.iter().filter(|end| end.task.run == run);
+    nodes.extend(planned.map(|end| end.task.n));
+    nodes.extend(store::tally::fans(conn, run).await?.iter().map(|fan| fan.n));
+    let fans = plan.fans.iter().filter(|(group, _)| group.run == run);
+    nodes.extend(fans.map(|(group, _)| group.n));
+    Ok(nodes)
 }
 
 fn cancel(plan: &mut Plan, task: TaskKey, carried: Carried, closing: Closing) {

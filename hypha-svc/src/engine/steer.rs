@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::cache::RunInfo;
 use super::op::{Change, Settle};
 use super::plan::{CANCELLED, CANCELLING, Closing, Plan, RUNNING};
-use super::{Engine, cascade, close, commit};
+use super::{Engine, answer, cascade, close, commit};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::Fence;
@@ -86,7 +86,7 @@ async fn conclude(
     places: Vec<(i32, i16)>,
 ) -> Result<(), Error> {
     let (assigned, written) = commit::conclude(tx, engine, &mut plan, Vec::new()).await?;
-    commit::publish(engine, plan, assigned, &written, &HashSet::new());
+    answer::publish(engine, plan, assigned, &written, &HashSet::new());
     engine.offers.note_news(places);
     engine.look();
     Ok(())
