@@ -23,6 +23,28 @@ pub(crate) enum Op {
     Look,
 }
 
+impl Op {
+    /// Payload bytes that its transaction carries to the database.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Start(start, _) => start.info.input.len(),
+            Self::Settle(settle, _) => match &settle.change {
+                Change::Complete { output, .. } => output.len(),
+                Change::Park { checkpoint, .. } => checkpoint.len(),
+                Change::Resume { payload } => payload.len(),
+                Change::Decide(Verdict::FanOut(items)) => items.iter().map(Vec::len).sum(),
+                Change::Decide(_)
+                | Change::Fail { .. }
+                | Change::Release
+                | Change::Lost
+                | Change::Wake
+                | Change::TimeOut => 0,
+            },
+            Self::Look => 0,
+        }
+    }
+}
+
 /// A run to start.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {

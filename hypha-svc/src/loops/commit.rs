@@ -6,8 +6,12 @@ use cambium_service_kit::batch;
 use cambium_service_kit::shutdown::Stop;
 
 use crate::engine::Engine;
+use crate::engine::assign::Again;
 use crate::engine::commit::{BATCH, run};
 use crate::engine::op::Op;
+
+/// Payload bytes of one transaction, about: many large outputs at once would outlast the statement's time limit.
+const PART: usize = 8 << 20;
 
 /// When another transaction holds the run of what was found, a later look finds it free.
 const LATER: Duration = Duration::from_millis(5);
@@ -22,7 +26,12 @@ pub(crate) async fn commit(engine: Engine, ops: batch::Receiver<Op>, stop: Stop)
         let Some(batch) = drained else {
             return;
         };
-        let again = run(&engine, batch).await;
+        let mut again = Again::default();
+        for part in parts(batch, Op::bytes, PART) {
+            let done = run(&engine, part).await;
+            again.now |= done.now;
+            again.later |= done.later;
+        }
         if again.now {
             engine.look();
         } else if again.later {
@@ -31,6 +40,47 @@ pub(crate) async fn commit(engine: Engine, ops: batch::Receiver<Op>, stop: Stop)
                 tokio::time::sleep(LATER).await;
                 engine.look();
             });
+        }
+    }
+}
+
+/// Cuts a batch, in its order, so that no part weighs more than `most`, unless a single item does.
+fn parts<T>(batch: Vec<T>, weigh: impl Fn(&T) -> usize, most: usize) -> Vec<Vec<T>> {
+    let mut parts = Vec::new();
+    let mut part = Vec::new();
+    let mut weight = 0;
+    for item in batch {
+        let more = weigh(&item);
+        if weight + more > most && !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
+            weight = 0;
+        }
+        weight += more;
+        part.push(item);
+    }
+    if !part.is_empty() {
+        parts.push(part);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::parts;
+
+    proptest! {
+        #[test]
+        fn a_cut_batch_keeps_its_order_and_its_weight(
+            batch in proptest::collection::vec(0_usize..50, 0..60),
+            most in 1_usize..100,
+        ) {
+            let cut = parts(batch.clone(), |weight| *weight, most);
+
+            prop_assert!(cut.iter().all(|part| !part.is_empty()));
+            prop_assert!(cut.iter().all(|part| part.len() == 1 || part.iter().sum::<usize>() <= most));
+            prop_assert_eq!(cut.concat(), batch);
         }
     }
 }
