@@ -272,10 +272,7 @@ pub(crate) async fn conclude(
     }
     write_rare(&mut tx, plan).await?;
     let thanks = thank::thank(&mut tx, engine, plan).await?;
-    let assigned = match assign(&mut tx, engine, plan).await {
-        Ok(assigned) => assigned,
-        Err(error) => return Err(error),
-    };
+    let assigned = assign(&mut tx, engine, plan).await?;
     match write_and_commit(tx, engine, plan, new_runs, thanks, &assigned).await {
         Ok(written) => Ok((assigned, written)),
         Err(error) => {

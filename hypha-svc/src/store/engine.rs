@@ -2,6 +2,7 @@
 //! They lock runs first, ascending; whoever locks otherwise invites deadlocks.
 
 use cambium_kernel::RunId;
+use uuid::Uuid;
 
 macro_rules! column {
     ($rows:expr, $row:ident => $value:expr) => {
@@ -25,6 +26,17 @@ pub(crate) struct TaskKey {
     pub(crate) run: RunId,
     pub(crate) n: u32,
     pub(crate) i: u32,
+}
+
+impl TaskKey {
+    /// From the columns that name a task in every table.
+    pub(crate) fn of_row(run_id: Uuid, n: i32, i: i32) -> Self {
+        Self {
+            run: RunId::from_uuid(run_id),
+            n: unsigned(n),
+            i: unsigned(i),
+        }
+    }
 }
 
 /// A count or index for an `integer` column. Graphs are bounded far below the type's end.

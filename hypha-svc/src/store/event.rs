@@ -115,7 +115,7 @@ pub(crate) async fn after(
     Ok(events)
 }
 
-/// The lowest sequence still kept, and the run's last.
+/// The lowest sequence still kept; none before the first event.
 pub(crate) async fn kept(conn: &mut PgConnection, run: RunId) -> Result<Option<u32>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT seq - k + 1 AS "lowest!" FROM hypha.event WHERE run_id = $1 ORDER BY seq LIMIT 1"#,

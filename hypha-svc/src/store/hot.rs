@@ -26,11 +26,7 @@ macro_rules! seen {
         $rows
             .into_iter()
             .map(|row| Seen {
-                task: TaskKey {
-                    run: RunId::from_uuid(row.run_id),
-                    n: unsigned(row.n),
-                    i: unsigned(row.i),
-                },
+                task: TaskKey::of_row(row.run_id, row.n, row.i),
                 state: row.state,
                 epoch: row.epoch,
                 failures: row.failures,
@@ -124,7 +120,7 @@ pub(crate) async fn one(
     Ok(rows.into_iter().next())
 }
 
-/// Who holds a task's lease, if anybody: registration and epoch.
+/// The registration that holds this lease of a task, if anybody does.
 pub(crate) async fn holder(
     conn: &mut PgConnection,
     task: TaskKey,

@@ -1,9 +1,8 @@
 //! Parked tasks: what they wait for, and what their next attempt gets.
 
-use cambium_kernel::RunId;
 use sqlx::PgConnection;
 
-use super::engine::{TaskKey, signed, unsigned};
+use super::engine::{TaskKey, signed};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Park {
@@ -76,11 +75,7 @@ pub(crate) async fn of(
     .fetch_all(conn)
     .await?;
     let parks = rows.into_iter().map(|row| Park {
-        task: TaskKey {
-            run: RunId::from_uuid(row.run_id),
-            n: unsigned(row.n),
-            i: unsigned(row.i),
-        },
+        task: TaskKey::of_row(row.run_id, row.n, row.i),
         signal: row.signal,
         checkpoint: row.checkpoint,
         payload: row.payload,

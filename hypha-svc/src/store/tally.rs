@@ -184,17 +184,13 @@ pub(crate) async fn items(
     .fetch_all(conn)
     .await?;
     let items = rows.into_iter().map(|row| {
-        let task = TaskKey {
-            run: RunId::from_uuid(row.run_id),
-            n: unsigned(row.n),
-            i: unsigned(row.i),
-        };
+        let task = TaskKey::of_row(row.run_id, row.n, row.i);
         (task, row.item)
     });
     Ok(items.collect())
 }
 
-/// Sizes of the fan-outs among these nodes; a node without one is absent.
+/// The fan-outs of a run; a node that has not fanned out is absent.
 pub(crate) async fn fans(conn: &mut PgConnection, run: RunId) -> Result<Vec<Fan>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT n, total, ended, failed, cancelled FROM hypha.fan WHERE run_id = $1"#,

@@ -149,11 +149,7 @@ pub(crate) async fn outputs(
     .fetch_all(conn)
     .await?;
     let outputs = rows.into_iter().map(|row| {
-        let task = TaskKey {
-            run: RunId::from_uuid(row.run_id),
-            n: unsigned(row.n),
-            i: unsigned(row.i),
-        };
+        let task = TaskKey::of_row(row.run_id, row.n, row.i);
         (task, Bytes::from(row.output))
     });
     Ok(outputs.collect())
@@ -279,11 +275,7 @@ pub(crate) async fn givers(
     .fetch_all(conn)
     .await?;
     let givers = rows.into_iter().map(|row| {
-        let task = TaskKey {
-            run: RunId::from_uuid(row.run_id),
-            n: unsigned(row.n),
-            i: unsigned(row.i),
-        };
+        let task = TaskKey::of_row(row.run_id, row.n, row.i);
         (task, row.agent_id.map(AgentId::from_uuid))
     });
     Ok(givers.collect())

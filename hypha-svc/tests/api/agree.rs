@@ -172,7 +172,7 @@ fn expected(case: &Case) -> BTreeMap<String, TaskState> {
     keys.zip(ends.into_iter().map(on_wire)).collect()
 }
 
-/// Does whatever comes: fails what must fail, and sends every tenth completion twice and late.
+/// Does whatever comes: fails what must fail, and after each attempt presents the lease of the one before, which is gone.
 async fn work(mut worker: Worker, fails: BTreeMap<String, Vec<bool>>) {
     let mut last = None;
     loop {

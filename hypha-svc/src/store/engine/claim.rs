@@ -1,9 +1,8 @@
 //! Ready work that no transaction leased when it made it ready.
 
-use cambium_kernel::RunId;
 use sqlx::PgConnection;
 
-use super::{TaskKey, unsigned};
+use super::TaskKey;
 
 /// A ready row that could be leased, and whose row lock this transaction holds.
 #[derive(Clone, Debug)]
@@ -53,11 +52,7 @@ pub(crate) async fn candidates(
     .fetch_all(conn)
     .await?;
     let candidates = rows.into_iter().map(|row| Candidate {
-        task: TaskKey {
-            run: RunId::from_uuid(row.run_id),
-            n: unsigned(row.n),
-            i: unsigned(row.i),
-        },
+        task: TaskKey::of_row(row.run_id, row.n, row.i),
         queue: row.queue,
         prio: row.prio,
         turn: row.turn,
