@@ -176,7 +176,9 @@ impl View {
             | RunEventKind::RunCancelRequested
             | RunEventKind::RunEnded
             | RunEventKind::TaskReady
-            | RunEventKind::SignalReceived => {}
+            | RunEventKind::SignalReceived
+            | RunEventKind::ChildStarted
+            | RunEventKind::TaskStopRequested => {}
         }
         let failed = if self.failed > 0 {
             format!(", {} failed", self.failed)

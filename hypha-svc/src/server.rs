@@ -58,6 +58,7 @@ const PERMISSIONS: &[Rule] = &[
     rule("/cambium.hypha.v1.RunService/CancelRun", STARTERS),
     rule("/cambium.hypha.v1.RunService/PauseRun", STARTERS),
     rule("/cambium.hypha.v1.RunService/ResumeRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/RerunFrom", STARTERS),
     rule("/cambium.hypha.v1.RunService/SignalRun", STARTERS),
     rule("/cambium.hypha.v1.RunService/ExplainRun", READERS),
     rule("/cambium.hypha.v1.RunService/GetOutput", READERS),
@@ -68,9 +69,12 @@ const PERMISSIONS: &[Rule] = &[
     rule("/cambium.hypha.v1.WorkerService/Poll", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Heartbeat", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Complete", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/CompleteMany", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Fail", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Park", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Release", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/Work", WORKERS),
+    rule("/cambium.hypha.v1.WorkerService/MintAgentToken", WORKERS),
     rule("/cambium.signal.v1.SignalService/Deliver", SERVICES),
 ];
 

@@ -149,7 +149,7 @@ fn graph() -> Graph {
         name: GRAPH.to_owned(),
         nodes: ["a", "b", "c", "d", "e"].map(node).to_vec(),
         edges: edges.map(edge).to_vec(),
-        fail_fast: None,
+        ..Graph::default()
     }
 }
 

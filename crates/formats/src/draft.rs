@@ -79,7 +79,7 @@ impl Draft {
             name,
             nodes: self.nodes,
             edges: self.edges,
-            fail_fast: None,
+            ..Graph::default()
         };
         Ok(Read {
             graph,

@@ -77,6 +77,12 @@ pub enum Error {
     Quorum(Vec<Offender>),
 
     #[error("{}", explained(.0))]
+    Losers(Vec<Offender>),
+
+    #[error("the graph keeps its runs for {0} days, outside 1 to 3,660")]
+    RetainDays(u32),
+
+    #[error("{}", explained(.0))]
     Condition(Vec<Offender>),
 
     #[error("{}", explained(.0))]
@@ -127,6 +133,8 @@ impl Failure for Error {
             | Self::EdgeConflict(_)
             | Self::Cycle(_)
             | Self::Quorum(_)
+            | Self::Losers(_)
+            | Self::RetainDays(_)
             | Self::Condition(_)
             | Self::FanOut(_)
             | Self::PathInvalid(_)
@@ -159,6 +167,8 @@ impl Failure for Error {
             Self::EdgeConflict(_) => "EDGE_CONFLICT",
             Self::Cycle(_) => "GRAPH_CYCLE",
             Self::Quorum(_) => "QUORUM_OUT_OF_RANGE",
+            Self::Losers(_) => "CANCEL_LOSERS_INVALID",
+            Self::RetainDays(_) => "RETAIN_DAYS_OUT_OF_RANGE",
             Self::Condition(_) => "CONDITION_INVALID",
             Self::FanOut(_) | Self::PathInvalid(_) => "FAN_OUT_INVALID",
             Self::UnknownEndState(_) => "END_STATE_UNKNOWN",
@@ -176,6 +186,7 @@ impl Failure for Error {
             Self::GraphName(_) => Some("graph.name".to_owned()),
             Self::GraphTooLarge { what, .. } => Some(format!("graph.{what}")),
             Self::Cycle(_) => Some("graph.edges".to_owned()),
+            Self::RetainDays(_) => Some("graph.retain_days".to_owned()),
             Self::NodeKey(offenders)
             | Self::DuplicateNode(offenders)
             | Self::Text(offenders)
@@ -189,6 +200,7 @@ impl Failure for Error {
             | Self::EdgeNeverFires(offenders)
             | Self::EdgeConflict(offenders)
             | Self::Quorum(offenders)
+            | Self::Losers(offenders)
             | Self::Condition(offenders)
             | Self::FanOut(offenders) => offenders.first().map(|first| first.field.clone()),
             Self::Payload { field, .. } => Some((*field).to_owned()),

@@ -28,6 +28,8 @@ pub const MAX_EDGES: usize = 500_000;
 pub const MAX_CONFIG: usize = 64 * 1024;
 /// How long a node's instructions may be, in bytes.
 pub const MAX_INSTRUCTIONS: usize = 256 * 1024;
+/// How many days a run may be kept past its end.
+pub const MAX_RETAIN_DAYS: u32 = 3_660;
 /// How deep JSON may be nested.
 pub const MAX_DEPTH: usize = 64;
 
@@ -47,6 +49,8 @@ pub struct Node {
     pub timeouts: Timeouts,
     pub when: Option<Condition>,
     pub join: Join,
+    /// Once it starts, upstream tasks whose output no node waits for any more are cancelled.
+    pub cancel_losers: bool,
     pub fan_out: Option<Path>,
 }
 
@@ -69,6 +73,8 @@ pub struct Graph {
     // condition and path names neighbours upstream. `check` is the only constructor.
     name: String,
     fail_fast: bool,
+    retain_days: u32,
+    cancels_losers: bool,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     index: HashMap<NodeKey, u32>,
@@ -99,6 +105,18 @@ impl Graph {
     #[must_use]
     pub const fn fail_fast(&self) -> bool {
         self.fail_fast
+    }
+
+    /// How many days a run is kept past its end.
+    #[must_use]
+    pub const fn retain_days(&self) -> u32 {
+        self.retain_days
+    }
+
+    /// Whether any node cancels upstream tasks that nobody waits for any more.
+    #[must_use]
+    pub const fn cancels_losers(&self) -> bool {
+        self.cancels_losers
     }
 
     #[must_use]

@@ -170,6 +170,7 @@ fn graph(
         nodes,
         edges,
         fail_fast: false,
+        ..Spec::default()
     })
     .unwrap()
     .graph
@@ -222,7 +223,7 @@ fn a_skipped_branch_does_not_hold_up_a_node_that_accepts_it() {
         name: "r1".to_owned(),
         nodes: nodes.to_vec(),
         edges,
-        fail_fast: true,
+        ..Spec::default()
     };
 
     let ends = model::simulate(&Graph::check(spec).unwrap().graph, |_| EndState::Succeeded);

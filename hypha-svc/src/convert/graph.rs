@@ -24,6 +24,7 @@ pub(crate) fn spec_from_wire(graph: &wire::Graph) -> Result<Spec, Error> {
             .map(|(at, edge)| edge_from_wire(at, edge))
             .collect::<Result<_, _>>()?,
         fail_fast: graph.fail_fast.unwrap_or(true),
+        retain_days: graph.retain_days.unwrap_or(Spec::RETAIN_DAYS),
     })
 }
 
@@ -39,6 +40,7 @@ fn node_from_wire(at: usize, node: &wire::Node) -> Result<NodeSpec, Error> {
         timeouts: timeouts_from_wire(at, node.timeouts.as_ref())?,
         when: optional(&node.when),
         join: join_from_wire(at, node.join.as_ref())?,
+        cancel_losers: node.join.as_ref().is_some_and(|join| join.cancel_losers),
         fan_out: node.fan_out.as_ref().map(|fan_out| fan_out.over.clone()),
         ..NodeSpec::new(&node.key)
     })
@@ -138,6 +140,8 @@ pub(crate) fn canonical(graph: &wire::Graph) -> (Vec<u8>, Vec<u8>) {
     let mut graph = graph.clone();
     graph.name.clear();
     graph.fail_fast = Some(graph.fail_fast.unwrap_or(true));
+    // Left out at its default: what was stored before there was a choice keeps its hash.
+    graph.retain_days = graph.retain_days.filter(|days| *days != Spec::RETAIN_DAYS);
     for node in &mut graph.nodes {
         node.requires.sort();
         node.requires.dedup();
@@ -145,7 +149,7 @@ pub(crate) fn canonical(graph: &wire::Graph) -> (Vec<u8>, Vec<u8>) {
         if node
             .join
             .as_ref()
-            .is_some_and(|join| join.kind() == wire::JoinKind::All)
+            .is_some_and(|join| join.kind() == wire::JoinKind::All && !join.cancel_losers)
         {
             node.join = None;
         }

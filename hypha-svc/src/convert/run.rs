@@ -1,6 +1,7 @@
 //! Runs to the wire.
 
 use cambium_hypha::gift::Metrics;
+use cambium_kernel::RunId;
 use cambium_proto::hypha::v1 as wire;
 
 use super::graph::hex;
@@ -36,7 +37,14 @@ pub(crate) fn run_to_wire(run: &Full) -> wire::Run {
             measured: run.unmeasured == 0,
         }),
         seq: run.seq.into(),
+        parent_run_id: named(run.parent.map(|task| task.run)),
+        parent_task_id: String::new(),
+        rerun_of_run_id: named(run.rerun_of),
     }
+}
+
+fn named(run: Option<RunId>) -> String {
+    run.map(|run| run.to_string()).unwrap_or_default()
 }
 
 fn count32(value: i32) -> u32 {
@@ -53,6 +61,7 @@ fn counts(run: &Full) -> wire::TaskCounts {
         omitted: run.omitted.into(),
         cancelled: run.cancelled.into(),
         open: (run.total - ended).into(),
+        reused: run.reused.into(),
     }
 }
 

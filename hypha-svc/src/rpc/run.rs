@@ -5,8 +5,9 @@ use cambium_proto::hypha::v1::run_service_server::RunService;
 use cambium_proto::hypha::v1::{
     CancelRunRequest, CancelRunResponse, ExplainRunRequest, ExplainRunResponse, GetOutputRequest,
     GetOutputResponse, GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse,
-    PauseRunRequest, PauseRunResponse, ResumeRunRequest, ResumeRunResponse, RunState,
-    SignalRunRequest, SignalRunResponse, StartRunRequest, StartRunResponse, WatchRunRequest,
+    PauseRunRequest, PauseRunResponse, RerunFromRequest, RerunFromResponse, ResumeRunRequest,
+    ResumeRunResponse, RunState, SignalRunRequest, SignalRunResponse, StartRunRequest,
+    StartRunResponse, WatchRunRequest,
 };
 use cambium_service_kit::call::Call;
 use tokio_stream::wrappers::ReceiverStream;
@@ -216,5 +217,12 @@ impl RunService for RunRpc {
         let named = id::parse_task("task_id", text)?;
         let output = self.0.get_output(&workspace, named, text).await?;
         Ok(Response::new(GetOutputResponse { output }))
+    }
+
+    async fn rerun_from(
+        &self,
+        _: Request<RerunFromRequest>,
+    ) -> Result<Response<RerunFromResponse>, Status> {
+        Err(Status::unimplemented(""))
     }
 }

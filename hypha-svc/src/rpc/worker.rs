@@ -6,9 +6,10 @@ use std::time::Duration;
 use cambium_kernel::AgentId;
 use cambium_proto::hypha::v1::worker_service_server::WorkerService;
 use cambium_proto::hypha::v1::{
-    CompleteRequest, CompleteResponse, FailRequest, FailResponse, HeartbeatRequest,
-    HeartbeatResponse, Lease, ParkRequest, ParkResponse, PollRequest, PollResponse,
-    RegisterRequest, RegisterResponse, ReleaseRequest, ReleaseResponse, Usage,
+    CompleteManyRequest, CompleteManyResponse, CompleteRequest, CompleteResponse, FailRequest,
+    FailResponse, HeartbeatRequest, HeartbeatResponse, Lease, MintAgentTokenRequest,
+    MintAgentTokenResponse, ParkRequest, ParkResponse, PollRequest, PollResponse, RegisterRequest,
+    RegisterResponse, ReleaseRequest, ReleaseResponse, Usage, WorkRequest, WorkResponse,
 };
 use cambium_service_kit::call::{self, Call};
 use cambium_service_kit::principal::Principal;
@@ -231,5 +232,28 @@ impl WorkerService for WorkerRpc {
             .end_attempt(&registration, held, End::Release, None)
             .await?;
         Ok(Response::new(ReleaseResponse {}))
+    }
+
+    type WorkStream = tokio_stream::wrappers::ReceiverStream<Result<WorkResponse, Status>>;
+
+    async fn complete_many(
+        &self,
+        _: Request<CompleteManyRequest>,
+    ) -> Result<Response<CompleteManyResponse>, Status> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn work(
+        &self,
+        _: Request<tonic::Streaming<WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn mint_agent_token(
+        &self,
+        _: Request<MintAgentTokenRequest>,
+    ) -> Result<Response<MintAgentTokenResponse>, Status> {
+        Err(Status::unimplemented(""))
     }
 }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::engine::{RunHead, signed};
+use super::engine::{RunHead, TaskKey, signed};
 
 /// What never changes about a run.
 #[derive(Clone, Debug)]
@@ -63,6 +63,10 @@ pub(crate) struct Full {
     pub(crate) consumed_outputs: Option<i32>,
     pub(crate) total_outputs: Option<i32>,
     pub(crate) dead_ends: Option<i32>,
+    /// The run and task that started it.
+    pub(crate) parent: Option<TaskKey>,
+    pub(crate) rerun_of: Option<RunId>,
+    pub(crate) reused: i32,
 }
 
 macro_rules! full {
@@ -97,6 +101,11 @@ macro_rules! full {
             consumed_outputs: row.consumed_outputs,
             total_outputs: row.total_outputs,
             dead_ends: row.dead_ends,
+            parent: row.parent_run_id.map(|run| {
+                TaskKey::of_row(run, row.parent_n.unwrap_or(0), row.parent_i.unwrap_or(0))
+            }),
+            rerun_of: row.rerun_of.map(RunId::from_uuid),
+            reused: row.reused_count.unwrap_or(0),
         }
     }};
 }
@@ -111,7 +120,8 @@ pub(crate) async fn full(
         SELECT r.run_id, r.workspace_id, r.request_key, r.graph_hash, r.graph_name, r.graph_version, g.nodes, g.edges,
                r.started_at, r.state, r.paused, r.seq, r.succeeded, r.failed, r.skipped, r.omitted, r.cancelled, r.total,
                r.gratitude, r.cost_micro_usd, r.unmeasured, r.ended_at, r.chain_length, r.chain_breadth, r.total_handoffs,
-               r.consumed_outputs, r.total_outputs, r.dead_ends
+               r.consumed_outputs, r.total_outputs, r.dead_ends, r.parent_run_id, r.parent_n, r.parent_i, r.rerun_of,
+               r.reused_count
         FROM hypha.run r
         JOIN hypha.graph g ON g.workspace_id = r.workspace_id AND g.name = r.graph_name AND g.version = r.graph_version
         WHERE r.run_id = $1 AND r.workspace_id = $2
@@ -137,7 +147,8 @@ pub(crate) async fn list(
         SELECT r.run_id, r.workspace_id, r.request_key, r.graph_hash, r.graph_name, r.graph_version, g.nodes, g.edges,
                r.started_at, r.state, r.paused, r.seq, r.succeeded, r.failed, r.skipped, r.omitted, r.cancelled, r.total,
                r.gratitude, r.cost_micro_usd, r.unmeasured, r.ended_at, r.chain_length, r.chain_breadth, r.total_handoffs,
-               r.consumed_outputs, r.total_outputs, r.dead_ends
+               r.consumed_outputs, r.total_outputs, r.dead_ends, r.parent_run_id, r.parent_n, r.parent_i, r.rerun_of,
+               r.reused_count
         FROM hypha.run r
         JOIN hypha.graph g ON g.workspace_id = r.workspace_id AND g.name = r.graph_name AND g.version = r.graph_version
         WHERE r.workspace_id = $1 AND ($2::uuid IS NULL OR r.run_id < $2) AND ($3::smallint IS NULL OR r.state = $3)

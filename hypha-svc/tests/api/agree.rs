@@ -106,6 +106,7 @@ fn spec(case: &Case) -> Spec {
             })
             .collect(),
         fail_fast: false,
+        ..Spec::default()
     }
 }
 
@@ -132,6 +133,7 @@ fn to_wire(case: &Case) -> wire::Graph {
             kind: kind.into(),
             needed,
             expr,
+            cancel_losers: false,
         }
     };
     let nodes = case.nodes.iter().enumerate();
@@ -155,6 +157,7 @@ fn to_wire(case: &Case) -> wire::Graph {
                 when: String::new(),
             })
             .collect(),
+        ..wire::Graph::default()
     }
 }
 

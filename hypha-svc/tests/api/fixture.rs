@@ -222,7 +222,7 @@ pub(crate) fn graph(name: &str, nodes: &[&str], edges: &[&str]) -> Graph {
         name: name.to_owned(),
         nodes: nodes.iter().map(|key| node(key)).collect(),
         edges: edges.collect(),
-        fail_fast: None,
+        ..Graph::default()
     }
 }
 

@@ -219,6 +219,30 @@ impl WorkerService for Service {
         self.hear("release", task(request.into_inner().lease.as_ref()))?;
         Ok(Response::new(ReleaseResponse {}))
     }
+
+    // What this worker does not call.
+    type WorkStream = tokio_stream::Empty<Result<WorkResponse, Status>>;
+
+    async fn work(
+        &self,
+        _: Request<tonic::Streaming<WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        Err(Status::unimplemented("work"))
+    }
+
+    async fn complete_many(
+        &self,
+        _: Request<CompleteManyRequest>,
+    ) -> Result<Response<CompleteManyResponse>, Status> {
+        Err(Status::unimplemented("complete_many"))
+    }
+
+    async fn mint_agent_token(
+        &self,
+        _: Request<MintAgentTokenRequest>,
+    ) -> Result<Response<MintAgentTokenResponse>, Status> {
+        Err(Status::unimplemented("mint_agent_token"))
+    }
 }
 
 /// A refusal as services write it.

@@ -19,7 +19,7 @@ fn drawn(keys: &[&str], edges: &[(&str, &str)]) -> Graph {
             })
             .collect(),
         edges: edges.iter().map(edge).collect(),
-        fail_fast: None,
+        ..Graph::default()
     }
 }
 

@@ -55,13 +55,17 @@ fn joins() -> impl Strategy<Value = Option<Join>> {
     let kinds = [JoinKind::All, JoinKind::Any, JoinKind::Settled];
     prop_oneof![
         Just(None),
-        prop::sample::select(kinds.to_vec()).prop_map(|kind| Some(Join {
-            kind: kind.into(),
-            ..Join::default()
-        })),
-        any::<u32>().prop_map(|needed| Some(Join {
+        (prop::sample::select(kinds.to_vec()), any::<bool>()).prop_map(|(kind, cancel_losers)| {
+            Some(Join {
+                kind: kind.into(),
+                cancel_losers,
+                ..Join::default()
+            })
+        }),
+        (any::<u32>(), any::<bool>()).prop_map(|(needed, cancel_losers)| Some(Join {
             kind: JoinKind::Quorum.into(),
             needed,
+            cancel_losers,
             ..Join::default()
         })),
         texts().prop_map(|expr| Some(Join {
@@ -132,6 +136,7 @@ prop_compose! {
         nodes in prop::collection::btree_map("[A-Za-z0-9_.:-]{1,8}", nodes(), 1..4),
         edges in prop::collection::vec(edges(), 0..6),
         fail_fast in any::<Option<bool>>(),
+        retain_days in any::<Option<u32>>(),
     ) -> Graph {
         let nodes: Vec<Node> = nodes.into_iter().map(|(key, node)| Node { key, ..node }).collect();
         let mut drawn: Vec<Edge> = Vec::new();
@@ -142,7 +147,7 @@ prop_compose! {
                 drawn.push(Edge { from, to, ..edge });
             }
         }
-        Graph { name, nodes, edges: drawn, fail_fast }
+        Graph { name, nodes, edges: drawn, fail_fast, retain_days }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use cambium_proto::hypha::v1::{JoinKind, TaskState};
 
-pub(super) const GRAPH: [&str; 4] = ["name", "fail_fast", "nodes", "edges"];
-pub(super) const NODE: [&str; 12] = [
+pub(super) const GRAPH: [&str; 5] = ["name", "fail_fast", "retain_days", "nodes", "edges"];
+pub(super) const NODE: [&str; 13] = [
     "key",
     "name",
     "instructions",
@@ -14,6 +14,7 @@ pub(super) const NODE: [&str; 12] = [
     "timeouts",
     "when",
     "join",
+    "cancel_losers",
     "fan_out",
     "needs",
 ];

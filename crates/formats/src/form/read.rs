@@ -56,6 +56,7 @@ fn graph(root: &Field, name: String) -> Result<Graph, Error> {
         nodes,
         edges,
         fail_fast,
+        retain_days: whole(root, "retain_days")?,
     })
 }
 
@@ -141,10 +142,7 @@ fn node(key: String, field: &Field) -> Result<Node, Error> {
             .map(|timeouts| self::timeouts(&timeouts))
             .transpose()?,
         when: text(field, "when")?,
-        join: field
-            .get("join")
-            .map(|join| self::join(&join))
-            .transpose()?,
+        join: self::join_of(field)?,
         fan_out: field
             .get("fan_out")
             .map(|fan_out| self::fan_out(&fan_out))
@@ -168,6 +166,22 @@ fn timeouts(field: &Field) -> Result<Timeouts, Error> {
         run_ms: whole(field, "run_ms")?,
         total_ms: whole(field, "total_ms")?,
     })
+}
+
+/// The join with its flag, which stands beside it: `join: any`, `cancel_losers: true`.
+fn join_of(field: &Field) -> Result<Option<Join>, Error> {
+    let written = field.get("join").map(|it| join(&it)).transpose()?;
+    let Some(flag) = field.get("cancel_losers") else {
+        return Ok(written);
+    };
+    let usual = Join {
+        kind: JoinKind::All.into(),
+        ..Join::default()
+    };
+    Ok(Some(Join {
+        cancel_losers: flag.flag()?,
+        ..written.unwrap_or(usual)
+    }))
 }
 
 fn join(field: &Field) -> Result<Join, Error> {

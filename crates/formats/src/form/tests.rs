@@ -23,6 +23,7 @@ fn a_file_says_what_the_contract_can() {
         r#"
 name: report
 fail_fast: false
+retain_days: 90
 nodes:
   plan:
   write:
@@ -40,6 +41,7 @@ nodes:
     needs: [plan]
   check:
     join: {quorum: 1}
+    cancel_losers: true
   print:
     join: {expr: state.check == 'succeeded'}
 edges:
@@ -89,6 +91,7 @@ edges:
     let quorum = Join {
         kind: JoinKind::Quorum.into(),
         needed: 1,
+        cancel_losers: true,
         ..Join::default()
     };
     let expr = Join {
@@ -124,6 +127,7 @@ edges:
             },
         ],
         fail_fast: Some(false),
+        retain_days: Some(90),
     };
     assert_eq!(imported.format, Format::Cambium);
     assert_eq!(imported.graph, expected);

@@ -33,6 +33,8 @@ struct Form<E> {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     fail_fast: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retain_days: Option<u32>,
     nodes: Value,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edges: Vec<E>,
@@ -43,6 +45,7 @@ impl<E> Form<E> {
         Self {
             name: graph.name.clone(),
             fail_fast: graph.fail_fast,
+            retain_days: graph.retain_days,
             nodes: nodes(&graph.nodes),
             edges: graph
                 .edges
@@ -92,6 +95,7 @@ impl Parts {
 }
 
 fn node(node: &Node) -> Map<String, Value> {
+    let losers = node.join.as_ref().is_some_and(|join| join.cancel_losers);
     Parts::default()
         .text("name", &node.name)
         .text("instructions", &node.instructions)
@@ -102,6 +106,7 @@ fn node(node: &Node) -> Map<String, Value> {
         .part("timeouts", node.timeouts.as_ref().map(timeouts))
         .text("when", &node.when)
         .part("join", node.join.as_ref().and_then(join))
+        .part("cancel_losers", losers.then_some(true))
         .part(
             "fan_out",
             node.fan_out.as_ref().map(|fan_out| fan_out.over.as_str()),

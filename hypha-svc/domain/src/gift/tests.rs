@@ -46,7 +46,7 @@ fn graph(nodes: &str, edges: &str) -> Graph {
         name: "gift".to_owned(),
         nodes,
         edges,
-        fail_fast: true,
+        ..Spec::default()
     })
     .unwrap()
     .graph

@@ -29,10 +29,12 @@ pub(super) fn build(
         .collect::<Result<Vec<_>, _>>()?;
     let incoming = Neighbours::new(nodes.len(), edges.iter().map(|edge| edge.to));
     let outgoing = Neighbours::new(nodes.len(), edges.iter().map(|edge| edge.from));
-    let (name, fail_fast) = (spec.name, spec.fail_fast);
+    let (name, fail_fast, retain_days) = (spec.name, spec.fail_fast, spec.retain_days);
     let mut graph = Graph {
         name,
         fail_fast,
+        retain_days,
+        cancels_losers: nodes.iter().any(|node| node.cancel_losers),
         nodes,
         edges,
         index,
@@ -74,6 +76,7 @@ fn node(at: usize, spec: NodeSpec, compiled: &mut Compiled) -> Result<Node, Erro
         timeouts: spec.timeouts,
         when: compiled.whens.remove(&at),
         join: join(spec.join, compiled.joins.remove(&at)),
+        cancel_losers: spec.cancel_losers,
         fan_out: compiled.fan_outs.remove(&at),
     })
 }

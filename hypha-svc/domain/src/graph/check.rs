@@ -1,6 +1,8 @@
 //! The order in which a graph is checked: sizes, nodes, edges, shape, then what conditions and paths name.
 
-use super::{Checked, MAX_EDGES, MAX_NODES, Spec, build, condition, cycle, edges, nodes};
+use super::{
+    Checked, MAX_EDGES, MAX_NODES, MAX_RETAIN_DAYS, Spec, build, condition, cycle, edges, nodes,
+};
 use crate::Error;
 use crate::error::Offender;
 
@@ -10,6 +12,7 @@ pub(super) fn check(spec: Spec) -> Result<Checked, Error> {
     nodes::check(&spec.nodes)?;
     let (links, warnings) = edges::link(&spec.edges, &index)?;
     edges::quorums(&spec.nodes, &links)?;
+    nodes::losers(&spec.nodes)?;
     cycle::refuse(&spec.nodes, &links)?;
     let conditions = condition::compile(&spec, &links, &index)?;
     let graph = build::build(spec, index, links, conditions)?;
@@ -20,6 +23,9 @@ fn sizes(spec: &Spec) -> Result<(), Error> {
     cambium_kernel::check_name(&spec.name).map_err(Error::GraphName)?;
     if spec.nodes.is_empty() {
         return Err(Error::GraphEmpty);
+    }
+    if !(1..=MAX_RETAIN_DAYS).contains(&spec.retain_days) {
+        return Err(Error::RetainDays(spec.retain_days));
     }
     for (what, count, limit) in [
         ("nodes", spec.nodes.len(), MAX_NODES),

@@ -7,7 +7,7 @@ use cambium_kernel::{Capability, check_name};
 use chrono::TimeDelta;
 
 use super::check::{at_node, none};
-use super::{MAX_CONFIG, MAX_DEPTH, MAX_INSTRUCTIONS, NodeKey, NodeSpec, RetrySpec};
+use super::{JoinSpec, MAX_CONFIG, MAX_DEPTH, MAX_INSTRUCTIONS, NodeKey, NodeSpec, RetrySpec};
 use crate::error::{Offender, shown};
 use crate::{Error, Timeouts, payload};
 
@@ -134,6 +134,24 @@ fn retry(at: usize, retry: &RetrySpec) -> Option<Offender> {
         .find_map(|code| Some((code, check_name(code).err()?)))?;
     let what = format!("names the code {}, which {}", shown(bad.0), bad.1);
     Some(at_node(at, "retry.non_retryable", what))
+}
+
+/// Only who takes the first of several outputs leaves losers.
+pub(super) fn losers(nodes: &[NodeSpec]) -> Result<(), Error> {
+    let offends = |node: &NodeSpec| {
+        node.cancel_losers && !matches!(node.join, JoinSpec::Any | JoinSpec::Quorum(_))
+    };
+    let offenders = nodes.iter().enumerate().filter(|(_, node)| offends(node));
+    none(
+        offenders.map(|(at, _)| {
+            at_node(
+                at,
+                "join.cancel_losers",
+                "is set beside a join other than any and quorum",
+            )
+        }),
+        Error::Losers,
+    )
 }
 
 fn timeouts(at: usize, timeouts: &Timeouts) -> Option<Offender> {

@@ -3,12 +3,31 @@
 use crate::{EndStates, Timeouts};
 
 /// A graph as it was given.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     pub name: String,
     pub nodes: Vec<NodeSpec>,
     pub edges: Vec<EdgeSpec>,
     pub fail_fast: bool,
+    /// How many days a run is kept past its end.
+    pub retain_days: u32,
+}
+
+impl Spec {
+    /// How long a run of a graph that does not say is kept past its end, in days (design: hypha, section 1).
+    pub const RETAIN_DAYS: u32 = 30;
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            fail_fast: true,
+            retain_days: Self::RETAIN_DAYS,
+        }
+    }
 }
 
 /// A node as it was given. [`NodeSpec::new`] has the defaults.
@@ -24,6 +43,8 @@ pub struct NodeSpec {
     pub timeouts: Timeouts,
     pub when: Option<String>,
     pub join: JoinSpec,
+    /// With the joins `any` and `quorum` alone.
+    pub cancel_losers: bool,
     pub fan_out: Option<String>,
 }
 
@@ -44,6 +65,7 @@ impl NodeSpec {
             timeouts: Timeouts::default(),
             when: None,
             join: JoinSpec::All,
+            cancel_losers: false,
             fan_out: None,
         }
     }

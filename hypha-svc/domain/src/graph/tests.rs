@@ -16,7 +16,7 @@ fn spec(nodes: &str, edges: &str) -> Spec {
         name: "small".to_owned(),
         nodes: nodes.collect(),
         edges: edges.collect(),
-        fail_fast: true,
+        ..Spec::default()
     }
 }
 

@@ -263,7 +263,7 @@ fn layered(layers: usize, width: usize) -> Graph {
                 ..Node::default()
             })
             .collect(),
-        fail_fast: None,
+        ..Graph::default()
     }
 }
 
