@@ -1,6 +1,7 @@
 //! Use cases: each loads, lets the rules decide, saves and commits. Holds no rule and no wire type but replies' own.
 
 pub(crate) mod attempt;
+pub(crate) mod ending;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod run;

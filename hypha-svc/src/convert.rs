@@ -1,5 +1,6 @@
 //! Wire in, wire out. What comes in leaves whole or not at all; nothing here decides.
 
+pub(crate) mod ending;
 pub(crate) mod event;
 pub(crate) mod graph;
 pub(crate) mod id;

@@ -14,6 +14,7 @@ pub(crate) mod cache;
 pub(crate) mod cascade;
 pub(crate) mod close;
 pub(crate) mod commit;
+pub(crate) mod credit;
 pub(crate) mod finish;
 pub(crate) mod grant;
 pub(crate) mod offer;
@@ -37,7 +38,7 @@ use uuid::Uuid;
 use self::cache::Caches;
 use self::grant::{DecideJob, Granted, Grants};
 use self::offer::Offers;
-use self::op::{Op, Settle, Settled, Start, Started};
+use self::op::{Op, Settle, Settled, SettledAll, Settles, Start, Started};
 use crate::error::Error;
 
 /// How the engine leases and batches.
@@ -134,8 +135,18 @@ impl Engine {
 
     /// Ends, parks or returns an attempt, or makes any other fenced change to a task.
     pub(crate) async fn settle(&self, settle: Settle) -> Result<Settled, Error> {
+        let alone = Settles {
+            list: vec![settle],
+            next: None,
+        };
+        let settled = self.settle_all(alone).await?;
+        Ok(settled.list.first().copied().unwrap_or(Settled::Fenced))
+    }
+
+    /// Makes several changes in one transaction. Each has its own fence; only a lease of another worker stops them all.
+    pub(crate) async fn settle_all(&self, settles: Settles) -> Result<SettledAll, Error> {
         let (reply, answer) = oneshot::channel();
-        self.submit(Op::Settle(Box::new(settle), reply)).await?;
+        self.submit(Op::Settle(Box::new(settles), reply)).await?;
         answer.await.map_err(|_| Error::Stopping)?
     }
 

@@ -48,6 +48,8 @@ pub(crate) enum Error {
     AgentUnknown(String),
     #[error("a newer incarnation of this worker has registered: finish what you hold")]
     Draining,
+    #[error("the token has run out: open the stream again with the next one")]
+    TokenRanOut,
     #[error("run `{0}` has ended")]
     RunEnded(RunId),
     #[error("key `{0}` is used with other input")]
@@ -96,6 +98,9 @@ impl Error {
     pub(crate) fn for_another(&self) -> Self {
         match (self, self.fault()) {
             (Self::Stopping, _) => Self::Stopping,
+            (Self::NotYourLease(task), _) => Self::NotYourLease(task.clone()),
+            (Self::NoTask(task), _) => Self::NoTask(task.clone()),
+            (Self::Full(full), _) => Self::Full(*full),
             (_, Some(database::Fault::Conflict)) => Self::Contended,
             (_, fault) => Self::Shared(fault.unwrap_or(database::Fault::Internal)),
         }
@@ -143,6 +148,7 @@ impl Failure for Error {
             | Self::AgentNotCovered(_)
             | Self::CapabilityNotCovered(_) => ErrorKind::Denied,
             Self::AgentUnknown(_) | Self::Draining | Self::RunEnded(_) => ErrorKind::Refused,
+            Self::TokenRanOut => ErrorKind::Unauthenticated,
             Self::KeyTaken(_) => ErrorKind::Taken,
             Self::LeaseLost(_) | Self::Contended => ErrorKind::Conflict,
             Self::TooManySignals(_) | Self::TooManyWatches | Self::SlowWatcher(_) => {
@@ -180,6 +186,7 @@ impl Failure for Error {
             Self::CapabilityNotCovered(_) => "CAPABILITY_NOT_COVERED",
             Self::AgentUnknown(_) => "AGENT_UNKNOWN",
             Self::Draining => "DRAINING",
+            Self::TokenRanOut => "TOKEN_EXPIRED",
             Self::RunEnded(_) => "RUN_ENDED",
             Self::KeyTaken(_) => "KEY_TAKEN",
             Self::LeaseLost(_) => "LEASE_LOST",

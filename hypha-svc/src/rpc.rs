@@ -3,6 +3,7 @@
 pub(crate) mod graph;
 pub(crate) mod run;
 pub(crate) mod task;
+pub(crate) mod work;
 pub(crate) mod worker;
 
 use std::sync::Arc;

@@ -1,12 +1,10 @@
-//! Workers: announcing themselves, waiting for work, and ending what they were given.
+//! Workers: announcing themselves, waiting for work, and keeping what they were given.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
-use cambium_hypha::EndState;
 use cambium_kernel::{AgentId, RegistrationId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
@@ -14,20 +12,15 @@ use cambium_service_kit::database::retry_conflicts;
 use cambium_service_kit::principal::{Kind, Principal};
 use cambium_service_kit::receipt;
 use cambium_service_kit::token::Mint;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{App, attempt};
-use crate::convert;
 use crate::convert::id::Presented;
-use crate::engine::cache::RunInfo;
 use crate::engine::grant::Grants;
 use crate::engine::offer::Registration;
-use crate::engine::op::{Change, Settle, Settled, Usage};
-use crate::engine::plan::edge_outcomes;
 use crate::error::Error;
 use crate::store;
-use crate::store::engine::{Fence, TaskKey};
 use crate::store::hot::Beat;
 use crate::store::registration::New;
 
@@ -40,33 +33,6 @@ pub(crate) struct Announcement {
     pub(crate) agents: Vec<AgentId>,
     pub(crate) slots: u32,
     pub(crate) capabilities: Vec<String>,
-}
-
-/// An attempt as its holder names it, found in this replica's books.
-pub(crate) struct Held {
-    info: Arc<RunInfo>,
-    task: TaskKey,
-    text: String,
-    presented: (cambium_kernel::LeaseId, i32),
-}
-
-/// How an attempt ends, as its worker says.
-pub(crate) enum End {
-    Complete {
-        output: Bytes,
-        next: u32,
-    },
-    Fail {
-        code: String,
-        detail: String,
-        retryable: bool,
-    },
-    Park {
-        signal: String,
-        until: Option<DateTime<Utc>>,
-        checkpoint: Bytes,
-    },
-    Release,
 }
 
 impl App {
@@ -197,13 +163,12 @@ impl App {
         })
     }
 
+    /// Extends leases, and says of each whether to go on, in their order.
     pub(crate) async fn heartbeat(
         &self,
-        principal: &Principal,
-        registration: &str,
+        registration: &Registration,
         presented: &[Presented<'_>],
-    ) -> Result<wire::HeartbeatResponse, Error> {
-        let registration = self.registration(principal, registration).await?;
+    ) -> Result<Vec<wire::LeaseStatus>, Error> {
         let mut beats = Vec::new();
         let mut states = vec![wire::LeaseState::NotFound; presented.len()];
         for (at, one) in presented.iter().enumerate() {
@@ -241,9 +206,7 @@ impl App {
                 state: state.into(),
                 lease_ms: lease_ms(lease),
             });
-        Ok(wire::HeartbeatResponse {
-            leases: leases.collect(),
-        })
+        Ok(leases.collect())
     }
 
     async fn renew(
@@ -257,77 +220,8 @@ impl App {
         Ok(store::hot::renew(&mut conn, reg, lease, beats).await?)
     }
 
-    /// Finds the attempt that a worker names.
-    pub(crate) async fn held(
-        &self,
-        registration: &Registration,
-        text: &str,
-        presented: &Presented<'_>,
-    ) -> Result<Held, Error> {
-        let workspace = &registration.workspace;
-        let (info, task) = self.task(workspace, presented.task, text).await?;
-        Ok(Held {
-            info,
-            task,
-            text: text.to_owned(),
-            presented: (presented.lease, presented.epoch),
-        })
-    }
-
-    /// Ends an attempt, effectively once: the same body again is answered with what came of it the first time.
-    pub(crate) async fn end_attempt(
-        &self,
-        registration: &Arc<Registration>,
-        held: Held,
-        end: End,
-        usage: Option<Usage>,
-    ) -> Result<(wire::TaskState, Vec<wire::Attempt>), Error> {
-        let body_hash = Some(fingerprint(&end));
-        let (lease, epoch) = held.presented;
-        let settle = Settle {
-            info: held.info.clone(),
-            task: held.task,
-            epoch,
-            fence: Fence::Live {
-                lease,
-                reg: Some(registration.reg),
-            },
-            change: change(registration, &held, end, usage),
-            body_hash,
-        };
-        match self.engine.settle(settle).await? {
-            Settled::Done { went, next } => {
-                let next = attempt::build(&self.pool, &self.engine, next).await;
-                // The completion stands whatever becomes of the next attempts: those went back to the queue.
-                let next = next.unwrap_or_default();
-                Ok((state(went), next))
-            }
-            Settled::Fenced => self.why_fenced(registration, &held, body_hash).await,
-        }
-    }
-
-    async fn why_fenced(
-        &self,
-        registration: &Registration,
-        held: &Held,
-        body_hash: Option<i64>,
-    ) -> Result<(wire::TaskState, Vec<wire::Attempt>), Error> {
-        let mut conn = self.pool.acquire().await?;
-        let (lease, epoch) = held.presented;
-        let known = store::task::receipt(&mut conn, held.task, epoch, lease).await?;
-        if let Some((went, hash)) = known
-            && hash == body_hash
-        {
-            return Ok((state(went), Vec::new()));
-        }
-        match store::hot::holder(&mut conn, held.task, lease).await? {
-            Some(reg) if reg != registration.reg => Err(Error::NotYourLease(held.text.clone())),
-            _ => Err(Error::LeaseLost(held.text.clone())),
-        }
-    }
-
     /// The next token of a worker whose present one is past half its life; else nothing.
-    fn next_token(&self, principal: &Principal) -> String {
+    pub(crate) fn next_token(&self, principal: &Principal) -> String {
         let now = self.clock.now();
         let life = principal.expires_at - principal.issued_at;
         let is_due = now - principal.issued_at > life / 2;
@@ -370,73 +264,6 @@ fn cover(principal: &Principal, wish: &Announcement) -> Result<(), Error> {
         Some(one) => Err(Error::CapabilityNotCovered(one.clone())),
         None => Ok(()),
     }
-}
-
-fn change(registration: &Arc<Registration>, held: &Held, end: End, usage: Option<Usage>) -> Change {
-    match end {
-        End::Complete { output, next } => Change::Complete {
-            edges: if held.task.i == 0 {
-                edge_outcomes(&held.info, held.task.n, EndState::Succeeded, Some(&output))
-            } else {
-                Vec::new()
-            },
-            output,
-            usage,
-            next: (next > 0 && !registration.draining.load(Ordering::Relaxed))
-                .then(|| (registration.clone(), next)),
-        },
-        End::Fail {
-            code,
-            detail,
-            retryable,
-        } => Change::Fail {
-            code,
-            detail,
-            retryable,
-            usage,
-        },
-        End::Park {
-            signal,
-            until,
-            checkpoint,
-        } => Change::Park {
-            signal,
-            until,
-            checkpoint,
-        },
-        End::Release => Change::Release,
-    }
-}
-
-fn fingerprint(end: &End) -> i64 {
-    let hash = convert::payload::fingerprint;
-    match end {
-        End::Complete { output, .. } => hash("complete", &[output]),
-        End::Fail {
-            code,
-            detail,
-            retryable,
-        } => hash(
-            "fail",
-            &[code.as_bytes(), detail.as_bytes(), &[u8::from(*retryable)]],
-        ),
-        End::Park {
-            signal,
-            until,
-            checkpoint,
-        } => {
-            let until = until.map_or(0, |until| until.timestamp_micros());
-            hash(
-                "park",
-                &[signal.as_bytes(), &until.to_le_bytes(), checkpoint],
-            )
-        }
-        End::Release => hash("release", &[]),
-    }
-}
-
-fn state(went: i16) -> wire::TaskState {
-    wire::TaskState::try_from(i32::from(went)).unwrap_or(wire::TaskState::Unspecified)
 }
 
 fn lease_ms(lease: Duration) -> u32 {

@@ -10,7 +10,7 @@ use super::Engine;
 use super::assign::{Again, Assigned};
 use super::commit::Done;
 use super::grant::{DecideJob, Grants};
-use super::op::{Op, Settled, Start, Started};
+use super::op::{Op, Settled, SettledAll, Start, Started};
 use super::plan::{Plan, hot};
 use crate::error::Error;
 use crate::store;
@@ -41,13 +41,16 @@ pub(crate) async fn answer(engine: &Engine, ops: Vec<Op>, done: Done) -> Again {
                 };
                 drop(reply.send(answer));
             }
-            Op::Settle(_, reply) => {
-                let answer = match went.get(&at) {
+            Op::Settle(settles, reply) => {
+                let list = (0..settles.list.len()).map(|k| match went.get(&(at, k)) {
                     Some(state) => Settled::Done {
                         went: super::plan::stored(*state),
-                        next: next.remove(&at).map_or_else(Grants::none, received),
                     },
                     None => Settled::Fenced,
+                });
+                let answer = SettledAll {
+                    list: list.collect(),
+                    next: next.remove(&at).map_or_else(Grants::none, received),
                 };
                 drop(reply.send(Ok(answer)));
             }

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::answer::answer;
 use super::assign::{Again, Assigned, assign};
 use super::grant::Grants;
+use super::offer::OfferId;
 use super::op::{Change, Op, Settle, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
 use super::progress::{self, Facts};
@@ -20,7 +21,7 @@ use super::{Engine, cascade, close, finish, thank};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::{
-    Counts, FenceRequest, Fenced, NewEvents, NewRun, RunHead, Write, Written,
+    Counts, Fence, FenceRequest, Fenced, NewEvents, NewRun, RunHead, Write, Written,
 };
 use crate::store::event::{Transition, Transitions};
 
@@ -32,22 +33,43 @@ const TRIES: u32 = 3;
 
 /// Runs a batch to its end: every caller is answered, whatever happens.
 pub(crate) async fn run(engine: &Engine, mut ops: Vec<Op>) -> Again {
-    for _ in 0..TRIES {
+    let mut tries = 0;
+    while tries < TRIES && !ops.is_empty() {
         match attempt(engine, &ops).await {
             Ok(done) => return answer(engine, ops, done).await,
-            Err(error) if error.is_conflict() => {}
-            Err(error) if error.is_ours() && ops.len() > 1 => return one_by_one(engine, ops).await,
-            Err(error) => {
+            Err(Stopped::ByOne(at, error)) => {
+                refuse(vec![ops.remove(at)], &error);
+                continue;
+            }
+            Err(Stopped::All(error)) if error.is_conflict() => {}
+            Err(Stopped::All(error)) if error.is_ours() && ops.len() > 1 => {
+                return one_by_one(engine, ops).await;
+            }
+            Err(Stopped::All(error)) => {
                 refuse(ops, &error);
                 return Again::default();
             }
         }
+        tries += 1;
     }
     if ops.len() > 1 {
         return one_by_one(engine, ops).await;
     }
     refuse(std::mem::take(&mut ops), &Error::Contended);
     Again::default()
+}
+
+/// Why a transaction was given up.
+enum Stopped {
+    All(Error),
+    /// One of the calls, by its place, may not do what it asks: the others go on without it.
+    ByOne(usize, Error),
+}
+
+impl<E: Into<Error>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::All(error.into())
+    }
 }
 
 /// One bad request must not fail its neighbours.
@@ -72,19 +94,22 @@ fn refuse(ops: Vec<Op>, error: &Error) {
     }
 }
 
+/// Where tasks went, by the call and the place in it.
+pub(crate) type Went = BTreeMap<(usize, usize), TaskState>;
+
 /// What a committed batch did.
 pub(crate) struct Done {
     pub(crate) plan: Plan,
     pub(crate) assigned: Assigned,
     pub(crate) written: Written,
     /// Where each settled task went; absent for those whose fence did not hold.
-    pub(crate) went: BTreeMap<usize, TaskState>,
-    /// Slots that completions asked to have filled in their replies.
+    pub(crate) went: Went,
+    /// Slots that completions asked to have filled in their replies, by call.
     pub(crate) next: BTreeMap<usize, oneshot::Receiver<Grants>>,
     pub(crate) started_as: BTreeMap<usize, RunId>,
 }
 
-async fn attempt(engine: &Engine, ops: &[Op]) -> Result<Done, Error> {
+async fn attempt(engine: &Engine, ops: &[Op]) -> Result<Done, Stopped> {
     let mut tx = begin(&engine.pool).await?;
     let mut plan = Plan::default();
     let mut new_runs = Vec::new();
@@ -96,18 +121,7 @@ async fn attempt(engine: &Engine, ops: &[Op]) -> Result<Done, Error> {
             started_as.insert(at, start.info.run);
         }
     }
-    let mut next = BTreeMap::new();
-    for at in went.keys() {
-        if let Op::Settle(settle, _) = &ops[*at]
-            && let Change::Complete {
-                next: Some((registration, count)),
-                ..
-            } = &settle.change
-        {
-            let (id, answer) = engine.offers.open_first(registration.clone(), *count);
-            next.insert(*at, (id, answer));
-        }
-    }
+    let next = open_next(engine, ops, &went);
     let outcome = conclude(tx, engine, &mut plan, new_runs).await;
     // An offer that got nothing is closed: its completion answers now.
     let mut answers = BTreeMap::new();
@@ -131,6 +145,25 @@ async fn attempt(engine: &Engine, ops: &[Op]) -> Result<Done, Error> {
     })
 }
 
+/// Opens the offers of calls that ask for more in their replies, where anything of theirs passed.
+fn open_next(
+    engine: &Engine,
+    ops: &[Op],
+    went: &Went,
+) -> BTreeMap<usize, (OfferId, oneshot::Receiver<Grants>)> {
+    let mut next = BTreeMap::new();
+    for (at, op) in ops.iter().enumerate() {
+        let Op::Settle(settles, _) = op else {
+            continue;
+        };
+        let passed = went.range((at, 0)..(at + 1, 0)).next().is_some();
+        if let (Some((registration, count)), true) = (&settles.next, passed) {
+            next.insert(at, engine.offers.open_first(registration.clone(), *count));
+        }
+    }
+    next
+}
+
 /// A transaction of the engine. Its login has the time limits; its plans are generic (design: hot-path, trap 2).
 pub(crate) async fn begin(
     pool: &PgPool,
@@ -139,28 +172,51 @@ pub(crate) async fn begin(
 }
 
 /// Fences all settlements together, and makes those that passed in the plan.
-async fn settle_all(
-    conn: &mut PgConnection,
-    plan: &mut Plan,
-    ops: &[Op],
-) -> Result<BTreeMap<usize, TaskState>, Error> {
-    let settles: Vec<(usize, &Settle)> = ops
-        .iter()
-        .enumerate()
-        .filter_map(|(at, op)| match op {
-            Op::Settle(settle, _) => Some((at, settle.as_ref())),
-            Op::Start(..) | Op::Look => None,
-        })
-        .collect();
-    let mut went = BTreeMap::new();
+async fn settle_all(conn: &mut PgConnection, plan: &mut Plan, ops: &[Op]) -> Result<Went, Stopped> {
+    let mut places = Vec::new();
+    let mut settles = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        if let Op::Settle(together, _) = op {
+            places.extend((0..together.list.len()).map(|k| (at, k)));
+            settles.extend(&together.list);
+        }
+    }
+    let mut went = Went::new();
     if settles.is_empty() {
         return Ok(went);
     }
-    let plain: Vec<&Settle> = settles.iter().map(|(_, settle)| *settle).collect();
-    for (fenced, state) in settle_fenced(conn, plan, &plain).await? {
-        went.insert(settles[fenced].0, state);
+    for (fenced, state) in settle_fenced(conn, plan, &settles).await? {
+        went.insert(places[fenced], state);
     }
+    refuse_foreign(conn, ops, &went).await?;
     Ok(went)
+}
+
+/// Of changes that come together, another worker's lease among them stops all (design: security, "UseLease").
+async fn refuse_foreign(conn: &mut PgConnection, ops: &[Op], went: &Went) -> Result<(), Stopped> {
+    for (at, op) in ops.iter().enumerate() {
+        let Op::Settle(together, _) = op else {
+            continue;
+        };
+        if together.list.len() == 1 {
+            // Nothing was changed for it, and its caller looks whose it is.
+            continue;
+        }
+        for (k, settle) in together.list.iter().enumerate() {
+            let Fence::Live { lease, reg } = settle.fence else {
+                continue;
+            };
+            if went.contains_key(&(at, k)) {
+                continue;
+            }
+            let holder = store::hot::holder(conn, settle.task, lease).await?;
+            if holder.is_some() && holder != reg {
+                let task = crate::convert::id::task(settle.info.graph(), settle.task);
+                return Err(Stopped::ByOne(at, Error::NotYourLease(task)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Fences settlements and makes those that passed in the plan. Answers which (by index), and where their tasks went.

@@ -51,6 +51,13 @@ impl Grants {
         &self.list
     }
 
+    /// Both lists as one.
+    pub(crate) fn join(mut self, mut other: Self) -> Self {
+        self.list.append(&mut other.list);
+        self.engine = self.engine.take().or(other.engine.take());
+        self
+    }
+
     /// The caller answers for them from here on.
     pub(crate) fn take(mut self) -> Vec<Granted> {
         std::mem::take(&mut self.list)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use cambium_kernel::{AgentId, WorkspaceId};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::Engine;
 use super::grant::{Granted, Grants};
@@ -94,8 +94,17 @@ struct Offer {
     free: u32,
     /// Slots promised to a transaction that has not ended yet.
     reserved: u32,
-    reply: oneshot::Sender<Grants>,
+    reply: Reply,
     gone: bool,
+}
+
+/// Where what an offer gets is sent.
+#[derive(Debug)]
+enum Reply {
+    /// A poll: answered once, then gone.
+    Once(oneshot::Sender<Grants>),
+    /// A stream: answered whenever its credit gets something.
+    Stream(mpsc::UnboundedSender<Grants>),
 }
 
 impl Offer {
@@ -180,8 +189,35 @@ impl Offers {
         let mut state = self.state();
         state.last += 1;
         let id = state.last;
-        let answer = state.insert(id, registration, max);
+        let answer = state.insert_once(id, registration, max);
         Waiting { id, answer, engine }
+    }
+
+    /// Opens an offer that stays until it is withdrawn. It takes nothing before it is widened.
+    pub(crate) fn open_stream(
+        &self,
+        registration: Arc<Registration>,
+    ) -> (OfferId, mpsc::UnboundedReceiver<Grants>) {
+        let mut state = self.state();
+        state.last += 1;
+        let id = state.last;
+        let (sender, grants) = mpsc::unbounded_channel();
+        state.insert(id, registration, 0, Reply::Stream(sender));
+        (id, grants)
+    }
+
+    /// Gives an offer room for `more`, unless that were more than `most` in all. Answers whether it did.
+    pub(crate) fn widen(&self, id: OfferId, more: u32, most: u32) -> bool {
+        let mut state = self.state();
+        let Some(offer) = state.offers.get_mut(&id).filter(|offer| !offer.gone) else {
+            return true;
+        };
+        let open = offer.free.saturating_add(offer.reserved);
+        let fits = open.saturating_add(more) <= most;
+        if fits {
+            offer.free += more;
+        }
+        fits
     }
 
     /// Opens an offer before all that wait, for the reply to a completion.
@@ -193,7 +229,7 @@ impl Offers {
         let mut state = self.state();
         state.first -= 1;
         let id = state.first;
-        (id, state.insert(id, registration, max))
+        (id, state.insert_once(id, registration, max))
     }
 
     /// Promises the slot that has waited longest for work of this queue.
@@ -229,11 +265,13 @@ impl Offers {
 
     /// Answers an offer. What reaches nobody goes back to the queue by itself.
     pub(crate) fn deliver(&self, id: OfferId, granted: Vec<Granted>, engine: &Engine) {
-        let offer = self.state().offers.remove(&id);
+        let count = u32::try_from(granted.len()).unwrap_or(u32::MAX);
         let grants = Grants::new(granted, engine.clone());
-        if let Some(offer) = offer {
-            // A receiver that is gone drops the grants, and they go back.
-            let _ = offer.reply.send(grants);
+        // A receiver that is gone drops the grants, and they go back; never under the lock.
+        match self.state().answer(id, count) {
+            Some(Reply::Once(reply)) => drop(reply.send(grants)),
+            Some(Reply::Stream(reply)) => drop(reply.send(grants)),
+            None => drop(grants),
         }
     }
 
@@ -354,24 +392,42 @@ impl Offers {
 }
 
 impl State {
-    fn insert(
+    fn insert_once(
         &mut self,
         id: OfferId,
         registration: Arc<Registration>,
         max: u32,
     ) -> oneshot::Receiver<Grants> {
         let (reply, answer) = oneshot::channel();
+        self.insert(id, registration, max, Reply::Once(reply));
+        answer
+    }
+
+    fn insert(&mut self, id: OfferId, registration: Arc<Registration>, free: u32, reply: Reply) {
         self.offers.insert(
             id,
             Offer {
                 registration,
-                free: max,
+                free,
                 reserved: 0,
                 reply,
                 gone: false,
             },
         );
-        answer
+    }
+
+    /// Where `count` promised attempts of an offer are sent. A poll has had its answer with that.
+    fn answer(&mut self, id: OfferId, count: u32) -> Option<Reply> {
+        let offer = self.offers.get_mut(&id)?;
+        let Reply::Stream(reply) = &offer.reply else {
+            return self.offers.remove(&id).map(|offer| offer.reply);
+        };
+        let reply = Reply::Stream(reply.clone());
+        offer.reserved = offer.reserved.saturating_sub(count);
+        if offer.gone && offer.reserved == 0 {
+            self.offers.remove(&id);
+        }
+        Some(reply)
     }
 }
 

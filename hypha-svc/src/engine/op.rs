@@ -18,31 +18,31 @@ use crate::store::engine::{Fence, TaskKey};
 #[derive(Debug)]
 pub(crate) enum Op {
     Start(Box<Start>, oneshot::Sender<Result<Started, Error>>),
-    Settle(Box<Settle>, oneshot::Sender<Result<Settled, Error>>),
+    Settle(Box<Settles>, oneshot::Sender<Result<SettledAll, Error>>),
     /// Nothing but: look for ready work.
     Look,
 }
 
+/// What any change costs beside its payload, in bytes of one that carries some.
+const EACH: usize = 16 << 10;
+
 impl Op {
-    /// Payload bytes that its transaction carries to the database.
-    pub(crate) fn bytes(&self) -> usize {
+    /// How much its transaction carries to the database, in bytes.
+    pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Start(start, _) => start.info.input.len(),
-            Self::Settle(settle, _) => match &settle.change {
-                Change::Complete { output, .. } => output.len(),
-                Change::Park { checkpoint, .. } => checkpoint.len(),
-                Change::Resume { payload } => payload.len(),
-                Change::Decide(Verdict::FanOut(items)) => items.iter().map(Vec::len).sum(),
-                Change::Decide(_)
-                | Change::Fail { .. }
-                | Change::Release
-                | Change::Lost
-                | Change::Wake
-                | Change::TimeOut => 0,
-            },
+            Self::Start(start, _) => EACH + start.info.input.len(),
+            Self::Settle(settles, _) => settles.list.iter().map(Settle::weight).sum(),
             Self::Look => 0,
         }
     }
+}
+
+/// Changes that are made together, and what their reply may bring.
+#[derive(Clone, Debug)]
+pub(crate) struct Settles {
+    pub(crate) list: Vec<Settle>,
+    /// Slots that the reply may fill.
+    pub(crate) next: Option<(Arc<Registration>, u32)>,
 }
 
 /// A run to start.
@@ -98,8 +98,6 @@ pub(crate) enum Change {
         usage: Option<Usage>,
         /// Outcomes of the node's outgoing edges, in their order; empty for a fan-out member.
         edges: Vec<EdgeOutcome>,
-        /// Slots that the reply may fill.
-        next: Option<(Arc<Registration>, u32)>,
     },
     Fail {
         code: String,
@@ -139,15 +137,38 @@ pub(crate) enum Verdict {
 }
 
 /// What came of a [`Settle`].
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
     /// Done; the task's state then, as `TaskState` on the wire.
-    Done { went: i16, next: Grants },
+    Done { went: i16 },
     /// The fence did not hold, and nothing was changed.
     Fenced,
 }
 
+/// What came of [`Settles`], in their order.
+#[derive(Debug)]
+pub(crate) struct SettledAll {
+    pub(crate) list: Vec<Settled>,
+    pub(crate) next: Grants,
+}
+
 impl Settle {
+    fn weight(&self) -> usize {
+        let payload = match &self.change {
+            Change::Complete { output, .. } => output.len(),
+            Change::Park { checkpoint, .. } => checkpoint.len(),
+            Change::Resume { payload } => payload.len(),
+            Change::Decide(Verdict::FanOut(items)) => items.iter().map(Vec::len).sum(),
+            Change::Decide(_)
+            | Change::Fail { .. }
+            | Change::Release
+            | Change::Lost
+            | Change::Wake
+            | Change::TimeOut => 0,
+        };
+        EACH + payload
+    }
+
     /// Gives an attempt back that nobody started.
     pub(crate) fn release(granted: &Granted) -> Self {
         Self {

@@ -10,7 +10,8 @@ use crate::engine::assign::Again;
 use crate::engine::commit::{BATCH, run};
 use crate::engine::op::Op;
 
-/// Payload bytes of one transaction, about: many large outputs at once would outlast the statement's time limit.
+/// What one transaction carries, in bytes, about: many large outputs at once, or very many small ones, would outlast the
+/// statement's time limit.
 const PART: usize = 8 << 20;
 
 /// When another transaction holds the run of what was found, a later look finds it free.
@@ -27,7 +28,7 @@ pub(crate) async fn commit(engine: Engine, ops: batch::Receiver<Op>, stop: Stop)
             return;
         };
         let mut again = Again::default();
-        for part in parts(batch, Op::bytes, PART) {
+        for part in parts(batch, Op::weight, PART) {
             let done = run(&engine, part).await;
             again.now |= done.now;
             again.later |= done.later;

@@ -1,28 +1,26 @@
 //! `WorkerService`. The fence of each call is its lease, and its receipt is the attempt that it ended.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use cambium_kernel::AgentId;
 use cambium_proto::hypha::v1::worker_service_server::WorkerService;
 use cambium_proto::hypha::v1::{
-    CompleteManyRequest, CompleteManyResponse, CompleteRequest, CompleteResponse, FailRequest,
-    FailResponse, HeartbeatRequest, HeartbeatResponse, Lease, MintAgentTokenRequest,
+    Attempt, CompleteManyRequest, CompleteManyResponse, CompleteRequest, CompleteResponse,
+    FailRequest, FailResponse, HeartbeatRequest, HeartbeatResponse, MintAgentTokenRequest,
     MintAgentTokenResponse, ParkRequest, ParkResponse, PollRequest, PollResponse, RegisterRequest,
-    RegisterResponse, ReleaseRequest, ReleaseResponse, Usage, WorkRequest, WorkResponse,
+    RegisterResponse, ReleaseRequest, ReleaseResponse, TaskState, WorkRequest, WorkResponse,
 };
 use cambium_service_kit::call::{self, Call};
 use cambium_service_kit::principal::Principal;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use super::entered;
 use crate::app::App;
-use crate::app::worker::{Announcement, End, Held};
-use crate::convert::payload::{self, CHECKPOINT_LIMIT};
-use crate::convert::{self, id};
-use crate::engine::offer::Registration;
-use crate::engine::op;
+use crate::app::ending::Ending;
+use crate::app::worker::Announcement;
+use crate::convert::{self, ending, id};
 use crate::error::Error;
 
 #[derive(Clone, Debug)]
@@ -32,23 +30,28 @@ const MOST_ATTEMPTS: u32 = 100;
 const LONGEST_WAIT_MS: u32 = 25_000;
 const MOST_SLOTS: u32 = 10_000;
 const MOST_LEASES: usize = 10_000;
-const LONGEST_DETAIL: usize = 4 << 10;
-/// Above this a figure is a mistake, not a cost: a million dollars for one attempt.
-const DEAREST: i64 = 1_000_000_000_000;
+/// Ends that one call brings.
+const MOST_ENDS: usize = 100;
 
 impl WorkerRpc {
-    async fn held(
+    /// Ends the one attempt of a call.
+    async fn end(
         &self,
         principal: &Principal,
         registration: &str,
-        lease: Option<&Lease>,
-    ) -> Result<(Arc<Registration>, Held), Error> {
-        let presented = id::lease(lease)?;
+        ending: Ending<'_>,
+        next: u32,
+    ) -> Result<(TaskState, Vec<Attempt>), Error> {
         let registration = self.0.registration(principal, registration).await?;
-        let text = lease.map_or("", |lease| lease.task_id.as_str());
-        let held = self.0.held(&registration, text, &presented).await?;
-        Ok((registration, held))
+        self.0.end_one(&registration, ending, next).await
     }
+}
+
+fn within(field: &'static str, count: u32) -> Result<(), Error> {
+    if count > MOST_ATTEMPTS {
+        return Err(Error::field(field, "is over 100"));
+    }
+    Ok(())
 }
 
 fn announcement(
@@ -79,19 +82,6 @@ fn announcement(
         slots: request.slots,
         capabilities: request.capabilities,
     })
-}
-
-fn usage_from_wire(usage: Option<Usage>) -> Result<Option<op::Usage>, Error> {
-    let Some(usage) = usage else {
-        return Ok(None);
-    };
-    if !(0..=DEAREST).contains(&usage.micro_usd) {
-        return Err(Error::field("usage.micro_usd", "is outside 0 to 10^12"));
-    }
-    Ok(Some(op::Usage {
-        micro_usd: usage.micro_usd,
-        measured: usage.measured,
-    }))
 }
 
 #[tonic::async_trait]
@@ -132,10 +122,9 @@ impl WorkerService for WorkerRpc {
         }
         let leases = request.leases.iter().map(|lease| id::lease(Some(lease)));
         let leases: Vec<_> = leases.collect::<Result<_, _>>()?;
-        let reply = self
-            .0
-            .heartbeat(&principal, &request.registration_id, &leases);
-        Ok(Response::new(reply.await?))
+        let registration = self.0.registration(&principal, &request.registration_id);
+        let leases = self.0.heartbeat(&*registration.await?, &leases).await?;
+        Ok(Response::new(HeartbeatResponse { leases }))
     }
 
     async fn complete(
@@ -144,56 +133,47 @@ impl WorkerService for WorkerRpc {
     ) -> Result<Response<CompleteResponse>, Status> {
         let principal = call::principal(&request)?;
         let request = request.into_inner();
-        if request.next > MOST_ATTEMPTS {
-            return Err(Error::field("next", "is over 100").into());
-        }
-        let usage = usage_from_wire(request.usage)?;
+        within("next", request.next)?;
         let lease = request.lease.as_ref();
-        let (registration, held) = self
-            .held(&principal, &request.registration_id, lease)
-            .await?;
-        let output = match payload::output(&request.output) {
-            Ok(output) => output,
-            Err(fault) => {
-                // The task fails with the reason; the worker hears it and lives on.
-                let end = End::Fail {
-                    code: fault.code().to_owned(),
-                    detail: fault.to_string(),
-                    retryable: false,
-                };
-                self.0.end_attempt(&registration, held, end, usage).await?;
-                return Err(Error::Output(fault).into());
-            }
-        };
-        let end = End::Complete {
-            output,
-            next: request.next,
-        };
-        let (_, next) = self.0.end_attempt(&registration, held, end, usage).await?;
+        let ending = ending::complete(lease, &request.output, request.usage)?;
+        let ended = self.end(&principal, &request.registration_id, ending, request.next);
+        let (_, next) = ended.await?;
         Ok(Response::new(CompleteResponse { next }))
+    }
+
+    async fn complete_many(
+        &self,
+        request: Request<CompleteManyRequest>,
+    ) -> Result<Response<CompleteManyResponse>, Status> {
+        let principal = call::principal(&request)?;
+        let request = request.into_inner();
+        within("next", request.next)?;
+        if !(1..=MOST_ENDS).contains(&request.completions.len()) {
+            return Err(Error::field("completions", "has none, or over 100").into());
+        }
+        let registration = self.0.registration(&principal, &request.registration_id);
+        let registration = registration.await?;
+        let completions = request.completions.iter();
+        let endings =
+            completions.map(|one| ending::complete(one.lease.as_ref(), &one.output, one.usage));
+        let ended = self
+            .0
+            .end_all(&registration, endings.collect(), request.next);
+        let (ends, next) = ended.await?;
+        let results = request.completions.iter().zip(ends);
+        let results = results.map(|(one, end)| ending::result_to_wire(one.lease.as_ref(), end));
+        Ok(Response::new(CompleteManyResponse {
+            results: results.collect(),
+            next,
+        }))
     }
 
     async fn fail(&self, request: Request<FailRequest>) -> Result<Response<FailResponse>, Status> {
         let principal = call::principal(&request)?;
         let request = request.into_inner();
-        convert::name("code", &request.code)?;
-        if request.detail.len() > LONGEST_DETAIL {
-            return Err(Error::field("detail", "is over 4 KiB").into());
-        }
-        if request.detail.contains('\0') {
-            return Err(Error::field("detail", "holds a NUL").into());
-        }
-        let usage = usage_from_wire(request.usage)?;
-        let lease = request.lease.as_ref();
-        let (registration, held) = self
-            .held(&principal, &request.registration_id, lease)
-            .await?;
-        let end = End::Fail {
-            code: request.code,
-            detail: request.detail,
-            retryable: request.retryable,
-        };
-        let (state, _) = self.0.end_attempt(&registration, held, end, usage).await?;
+        let ending = ending::fail(&request)?;
+        let ended = self.end(&principal, &request.registration_id, ending, 0);
+        let (state, _) = ended.await?;
         Ok(Response::new(FailResponse {
             state: state.into(),
         }))
@@ -202,19 +182,9 @@ impl WorkerService for WorkerRpc {
     async fn park(&self, request: Request<ParkRequest>) -> Result<Response<ParkResponse>, Status> {
         let principal = call::principal(&request)?;
         let request = request.into_inner();
-        convert::name("signal", &request.signal)?;
-        let until = request.until.as_ref();
-        let until = until.map(|until| convert::time_from_wire("until", until));
-        let lease = request.lease.as_ref();
-        let end = End::Park {
-            signal: request.signal,
-            until: until.transpose()?,
-            checkpoint: payload::from_wire("checkpoint", &request.checkpoint, CHECKPOINT_LIMIT)?,
-        };
-        let (registration, held) = self
-            .held(&principal, &request.registration_id, lease)
-            .await?;
-        self.0.end_attempt(&registration, held, end, None).await?;
+        let ending = ending::park(&request)?;
+        let ended = self.end(&principal, &request.registration_id, ending, 0);
+        ended.await?;
         Ok(Response::new(ParkResponse {}))
     }
 
@@ -224,30 +194,21 @@ impl WorkerService for WorkerRpc {
     ) -> Result<Response<ReleaseResponse>, Status> {
         let principal = call::principal(&request)?;
         let request = request.into_inner();
-        let lease = request.lease.as_ref();
-        let (registration, held) = self
-            .held(&principal, &request.registration_id, lease)
-            .await?;
-        self.0
-            .end_attempt(&registration, held, End::Release, None)
-            .await?;
+        let ending = ending::release(&request)?;
+        let ended = self.end(&principal, &request.registration_id, ending, 0);
+        ended.await?;
         Ok(Response::new(ReleaseResponse {}))
     }
 
-    type WorkStream = tokio_stream::wrappers::ReceiverStream<Result<WorkResponse, Status>>;
-
-    async fn complete_many(
-        &self,
-        _: Request<CompleteManyRequest>,
-    ) -> Result<Response<CompleteManyResponse>, Status> {
-        Err(Status::unimplemented(""))
-    }
+    type WorkStream = ReceiverStream<Result<WorkResponse, Status>>;
 
     async fn work(
         &self,
-        _: Request<tonic::Streaming<WorkRequest>>,
+        request: Request<tonic::Streaming<WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        Err(Status::unimplemented(""))
+        let principal = call::principal(&request)?;
+        let replies = super::work::open(self.0.clone(), principal, request.into_inner());
+        Ok(Response::new(replies))
     }
 
     async fn mint_agent_token(

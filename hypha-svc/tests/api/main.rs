@@ -6,6 +6,7 @@ mod model;
 
 mod agree;
 mod attempts;
+mod batches;
 mod closing;
 mod decisions;
 mod explain;
@@ -16,5 +17,6 @@ mod registering;
 mod replicas;
 mod signals;
 mod starting;
+mod streams;
 mod truth_table;
 mod watching;
