@@ -30,6 +30,7 @@ pub(crate) fn operator_wish(ttl: TimeDelta) -> Mint {
         agents: Vec::new(),
         capabilities: Vec::new(),
         act: None,
+        lease: None,
     }
 }
 

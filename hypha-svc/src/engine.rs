@@ -17,10 +17,13 @@ pub(crate) mod commit;
 pub(crate) mod credit;
 pub(crate) mod finish;
 pub(crate) mod grant;
+pub(crate) mod launch;
+pub(crate) mod losers;
 pub(crate) mod offer;
 pub(crate) mod op;
 pub(crate) mod plan;
 pub(crate) mod progress;
+pub(crate) mod pulse;
 pub(crate) mod steer;
 pub(crate) mod thank;
 
@@ -59,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) caches: Caches,
     pub(crate) offers: Offers,
     pub(crate) settings: Settings,
+    pulse: pulse::Pulse,
     pub(crate) routes: Routes,
     ops: batch::Sender<Op>,
     decide: mpsc::UnboundedSender<DecideJob>,
@@ -110,6 +114,7 @@ impl Engine {
             caches: Caches::default(),
             offers: Offers::default(),
             settings,
+            pulse: pulse::Pulse::default(),
             routes,
             ops,
             decide,

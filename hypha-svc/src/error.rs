@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cambium_kernel::{ErrorKind, Failure, RunId};
+use cambium_service_kit::token::TokenError;
 use cambium_service_kit::{batch, call, database, receipt, status};
 use tonic::Status;
 
@@ -52,6 +53,8 @@ pub(crate) enum Error {
     TokenRanOut,
     #[error("run `{0}` has ended")]
     RunEnded(RunId),
+    #[error("run `{0}` has not ended yet")]
+    RunNotEnded(RunId),
     #[error("key `{0}` is used with other input")]
     KeyTaken(String),
     #[error("the lease of task `{0}` is stale, lost or expired")]
@@ -72,6 +75,8 @@ pub(crate) enum Error {
     Contended,
     #[error("the transaction that this call shared failed")]
     Shared(database::Fault),
+    #[error("no token could be minted")]
+    Token(#[source] TokenError),
     #[error("the service is stopping")]
     Stopping,
 }
@@ -147,7 +152,9 @@ impl Failure for Error {
             | Self::NotYourLease(_)
             | Self::AgentNotCovered(_)
             | Self::CapabilityNotCovered(_) => ErrorKind::Denied,
-            Self::AgentUnknown(_) | Self::Draining | Self::RunEnded(_) => ErrorKind::Refused,
+            Self::AgentUnknown(_) | Self::Draining | Self::RunEnded(_) | Self::RunNotEnded(_) => {
+                ErrorKind::Refused
+            }
             Self::TokenRanOut => ErrorKind::Unauthenticated,
             Self::KeyTaken(_) => ErrorKind::Taken,
             Self::LeaseLost(_) | Self::Contended => ErrorKind::Conflict,
@@ -164,6 +171,7 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Token(_)
             | Self::Database(_) => ErrorKind::Internal,
         }
     }
@@ -188,6 +196,7 @@ impl Failure for Error {
             Self::Draining => "DRAINING",
             Self::TokenRanOut => "TOKEN_EXPIRED",
             Self::RunEnded(_) => "RUN_ENDED",
+            Self::RunNotEnded(_) => "RUN_NOT_ENDED",
             Self::KeyTaken(_) => "KEY_TAKEN",
             Self::LeaseLost(_) => "LEASE_LOST",
             Self::Output(fault) => fault.code(),
@@ -207,6 +216,7 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Token(_)
             | Self::Database(_) => "INTERNAL",
         }
     }

@@ -4,4 +4,5 @@ pub(crate) mod commit;
 pub(crate) mod decide;
 pub(crate) mod forget;
 pub(crate) mod listen;
+pub(crate) mod pulse;
 pub(crate) mod sweep;

@@ -178,6 +178,7 @@ fn run_loops(engine: &Engine, pool: &PgPool, ends: Ends, committers: usize, stop
         pool.clone(),
         stop.clone(),
     ));
+    tokio::spawn(loops::pulse::pulse(engine.clone(), stop.clone()));
     tokio::spawn(loops::sweep::sweep(
         engine.clone(),
         pool.clone(),

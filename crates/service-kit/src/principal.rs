@@ -5,6 +5,7 @@ use std::fmt;
 
 use cambium_kernel::WorkspaceId;
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 /// What sort of caller it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +54,13 @@ impl fmt::Display for Kind {
     }
 }
 
+/// An attempt, as a token names it. Whether its lease still holds is hypha's to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLease {
+    pub task_id: String,
+    pub epoch: i32,
+}
+
 /// A caller whose token was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
@@ -67,6 +75,8 @@ pub struct Principal {
     pub capabilities: Vec<String>,
     /// On whose behalf the token was minted, where somebody acts as another.
     pub act: Option<String>,
+    /// The attempt that an agent's token was minted for: what it starts is that attempt's.
+    pub lease: Option<HeldLease>,
     pub expires_at: DateTime<Utc>,
     pub issued_at: DateTime<Utc>,
 }
@@ -98,6 +108,7 @@ mod tests {
             agents: Vec::new(),
             capabilities: Vec::new(),
             act: None,
+            lease: None,
             expires_at: DateTime::UNIX_EPOCH,
             issued_at: DateTime::UNIX_EPOCH,
         }

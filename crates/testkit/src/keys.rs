@@ -148,6 +148,7 @@ fn wish(kind: Kind, name: &str) -> Mint {
         agents: Vec::new(),
         capabilities: Vec::new(),
         act: None,
+        lease: None,
     }
 }
 

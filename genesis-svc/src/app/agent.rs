@@ -73,6 +73,7 @@ impl App {
             agents,
             capabilities: agent.capabilities.clone(),
             act: None,
+            lease: None,
         };
         let id = agent.agent_id.clone();
         let itself = of(Kind::Agent, id.clone(), AGENT_TOKEN, Vec::new());

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod join;
 pub mod path;
 pub mod payload;
+pub mod rerun;
 pub mod retry;
 pub mod state;
 pub mod timeouts;

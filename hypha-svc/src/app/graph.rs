@@ -284,6 +284,7 @@ pub(crate) async fn run_info(
         pinned: pinned(conn, engine, &workspace, &fixed.graph_hash).await?,
         workspace,
         input: Bytes::from(fixed.input),
+        reused: Bytes::from(fixed.reused.unwrap_or_default()),
     });
     engine.caches.runs.insert(info.clone());
     Ok(info)

@@ -7,6 +7,7 @@ use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
 use cambium_service_kit::database::retry_conflicts;
+use cambium_service_kit::principal::{Kind, Principal};
 use cambium_service_kit::receipt;
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -16,6 +17,7 @@ use crate::convert;
 use crate::convert::id::Named;
 use crate::convert::page::Page;
 use crate::engine::cache::RunInfo;
+use crate::engine::launch::{Launch, Parent, launch};
 use crate::engine::op::Start;
 use crate::engine::steer::{Steer, Steered, steer};
 use crate::error::Error;
@@ -44,13 +46,19 @@ pub(crate) enum Which {
 }
 
 impl App {
-    pub(crate) async fn start_run(&self, wish: Wish) -> Result<wire::StartRunResponse, Error> {
+    /// Starts a run; with a parent it is the child of that attempt's run.
+    pub(crate) async fn start_run(
+        &self,
+        wish: Wish,
+        parent: Option<Parent>,
+    ) -> Result<wire::StartRunResponse, Error> {
         let (version, pinned) = self.pin(&wish.workspace, &wish.graph, wish.version).await?;
         let info = Arc::new(RunInfo {
             run: RunId::generate(),
             workspace: wish.workspace.clone(),
             pinned,
             input: wish.input.clone(),
+            reused: Bytes::new(),
         });
         let start = Start {
             info,
@@ -60,7 +68,17 @@ impl App {
             graph_version: version.version,
             signals: wish.signals.clone(),
         };
-        let started = self.engine.start(start).await?;
+        let started = match parent {
+            None => self.engine.start(start).await?,
+            Some(parent) => {
+                let child = Launch {
+                    start,
+                    parent: Some(parent),
+                    take_over: None,
+                };
+                retry_conflicts(5, || launch(&self.engine, &child)).await?
+            }
+        };
         let graph = if started.is_new {
             convert::graph::version_to_wire(&version)
         } else {
@@ -74,6 +92,28 @@ impl App {
             run_id: started.run.to_string(),
             graph: Some(graph),
         })
+    }
+
+    /// The attempt whose token this is, if it is one's.
+    pub(crate) async fn parent(
+        &self,
+        principal: &Principal,
+        workspace: &WorkspaceId,
+    ) -> Result<Option<Parent>, Error> {
+        let Some(lease) = principal
+            .lease
+            .as_ref()
+            .filter(|_| principal.kind == Kind::Agent)
+        else {
+            return Ok(None);
+        };
+        let named = convert::id::parse_task("lease", &lease.task_id)?;
+        let (info, task) = self.task(workspace, named, &lease.task_id).await?;
+        Ok(Some(Parent {
+            info,
+            task,
+            epoch: lease.epoch,
+        }))
     }
 
     pub(crate) async fn get_run(
@@ -90,7 +130,16 @@ impl App {
             }
         };
         let full = store::run::full(&mut conn, workspace, run).await?;
-        Ok(convert::run::run_to_wire(&full.ok_or(Error::NoRun(run))?))
+        let full = full.ok_or(Error::NoRun(run))?;
+        drop(conn);
+        let mut wire = convert::run::run_to_wire(&full);
+        if let Some(task) = full.parent
+            // A parent that was forgotten still has its id in the reply.
+            && let Ok(parent) = self.info(workspace, task.run).await
+        {
+            wire.parent_task_id = convert::id::task(parent.graph(), task);
+        }
+        Ok(wire)
     }
 
     pub(crate) async fn list_runs(

@@ -9,7 +9,7 @@ use cambium_kernel::{AgentId, RegistrationId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
 use cambium_service_kit::database::retry_conflicts;
-use cambium_service_kit::principal::{Kind, Principal};
+use cambium_service_kit::principal::{HeldLease, Kind, Principal};
 use cambium_service_kit::receipt;
 use cambium_service_kit::token::Mint;
 use chrono::TimeDelta;
@@ -23,6 +23,11 @@ use crate::error::Error;
 use crate::store;
 use crate::store::hot::Beat;
 use crate::store::registration::New;
+
+/// How long an agent may use the token of one attempt before it asks for another.
+const AGENT_TOKEN: TimeDelta = TimeDelta::minutes(15);
+/// The services that an agent calls.
+const AGENT_AUDIENCE: [&str; 3] = ["hypha", "genesis", "stigmergy"];
 
 /// A checked announcement.
 #[derive(Clone, Debug)]
@@ -169,6 +174,7 @@ impl App {
         registration: &Registration,
         presented: &[Presented<'_>],
     ) -> Result<Vec<wire::LeaseStatus>, Error> {
+        self.engine.listen().await?;
         let mut beats = Vec::new();
         let mut states = vec![wire::LeaseState::NotFound; presented.len()];
         for (at, one) in presented.iter().enumerate() {
@@ -220,6 +226,48 @@ impl App {
         Ok(store::hot::renew(&mut conn, reg, lease, beats).await?)
     }
 
+    /// A token with which an attempt's agent calls as itself. It names the attempt: what it starts belongs to it.
+    pub(crate) async fn agent_token(
+        &self,
+        registration: &Registration,
+        presented: &Presented<'_>,
+        text: &str,
+    ) -> Result<wire::MintAgentTokenResponse, Error> {
+        self.engine.listen().await?;
+        let (info, task) = self
+            .task(&registration.workspace, presented.task, text)
+            .await?;
+        let mut conn = self.pool.acquire().await?;
+        let held = store::hot::live(&mut conn, task, presented.lease, presented.epoch).await?;
+        let agent = match held {
+            Some((reg, _)) if reg != registration.reg => {
+                return Err(Error::NotYourLease(text.to_owned()));
+            }
+            Some((_, agent)) => agent,
+            None => return Err(Error::LeaseLost(text.to_owned())),
+        };
+        let now = self.clock.now();
+        let wish = Mint {
+            kind: Kind::Agent,
+            name: agent.to_string(),
+            audience: AGENT_AUDIENCE.map(str::to_owned).to_vec(),
+            ttl: AGENT_TOKEN,
+            workspaces: vec![info.workspace.to_string()],
+            agents: Vec::new(),
+            capabilities: Vec::new(),
+            act: None,
+            lease: Some(HeldLease {
+                task_id: text.to_owned(),
+                epoch: presented.epoch,
+            }),
+        };
+        let token = self.key.mint(now, wish).map_err(Error::Token)?;
+        Ok(wire::MintAgentTokenResponse {
+            token,
+            expire_time: Some(crate::convert::time_to_wire(now + AGENT_TOKEN)),
+        })
+    }
+
     /// The next token of a worker whose present one is past half its life; else nothing.
     pub(crate) fn next_token(&self, principal: &Principal) -> String {
         let now = self.clock.now();
@@ -237,6 +285,7 @@ impl App {
             agents: principal.agents.clone(),
             capabilities: principal.capabilities.clone(),
             act: None,
+            lease: None,
         };
         match self.key.mint(now, wish) {
             Ok(token) => token,

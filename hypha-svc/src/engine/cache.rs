@@ -29,12 +29,34 @@ pub(crate) struct RunInfo {
     pub(crate) workspace: WorkspaceId,
     pub(crate) pinned: Arc<Pinned>,
     pub(crate) input: Bytes,
+    /// Nodes taken over from the run that this one repeats, a bit each; empty: none.
+    pub(crate) reused: Bytes,
 }
 
 impl RunInfo {
     pub(crate) fn graph(&self) -> &Graph {
         &self.pinned.graph
     }
+
+    /// Whether a node's end was taken over from another run.
+    pub(crate) fn is_reused(&self, n: u32) -> bool {
+        let byte = self.reused.get(n as usize / 8).copied().unwrap_or(0);
+        byte & (1 << (n % 8)) != 0
+    }
+}
+
+/// The bits that [`RunInfo::is_reused`] reads.
+pub(crate) fn reused_bits(reused: impl IntoIterator<Item = bool>) -> Bytes {
+    let mut bits = Vec::new();
+    for (n, is_reused) in reused.into_iter().enumerate() {
+        if n % 8 == 0 {
+            bits.push(0);
+        }
+        if let Some(byte) = bits.last_mut() {
+            *byte |= u8::from(is_reused) << (n % 8);
+        }
+    }
+    Bytes::from(bits)
 }
 
 /// An output, and whose it is.
@@ -58,7 +80,7 @@ struct ByInput;
 
 impl Weighter<RunId, Arc<RunInfo>> for ByInput {
     fn weight(&self, _: &RunId, info: &Arc<RunInfo>) -> u64 {
-        info.input.len() as u64 + 256
+        (info.input.len() + info.reused.len()) as u64 + 256
     }
 }
 

@@ -174,9 +174,15 @@ fn total_of(plan: &Plan, run: RunId, n: u32) -> u32 {
     })
 }
 
+/// Whether a node keeps a tally. One with a single edge is decided by it and needs none, unless it can lose before.
+fn is_tallied(plan: &Plan, run: RunId, n: u32) -> bool {
+    let graph = plan.runs.get(&run).map(|plan| plan.info.graph());
+    graph.is_some_and(|graph| graph.incoming(n).len() > 1 || graph.cancels_losers())
+}
+
 type Tallies = HashMap<(RunId, u32), Delta>;
 
-/// Adds to the stored tallies. Nodes with a single edge have none.
+/// Adds to the stored tallies, of those nodes that have one.
 async fn add_to_store(
     conn: &mut PgConnection,
     plan: &Plan,
@@ -186,7 +192,7 @@ async fn add_to_store(
     let mut deltas = Vec::new();
     for ((run, n), arrived) in arrived {
         let delta = delta_of(plan, *run, *n, arrived);
-        if total_of(plan, *run, *n) > 1 {
+        if is_tallied(plan, *run, *n) {
             deltas.push(delta);
         } else {
             tallies.insert((*run, *n), delta);
@@ -216,7 +222,7 @@ fn add_in_memory(
     let mut after = Tallies::new();
     for ((run, n), arrived) in arrived {
         let delta = delta_of(plan, *run, *n, arrived);
-        let tally = if total_of(plan, *run, *n) > 1 {
+        let tally = if is_tallied(plan, *run, *n) {
             let tally = known.entry((*run, *n)).or_insert(Delta {
                 fired: 0,
                 dead: 0,
@@ -270,7 +276,13 @@ async fn decide(
             continue;
         }
         let after = tally(after.fired, after.dead, total);
-        match join.decide(after) {
+        let decision = join.decide(after);
+        if decision != Decision::Wait && info.graph().nodes()[n as usize].cancel_losers {
+            plan.run(run)
+                .into_iter()
+                .for_each(|plan| plan.decided.push(n));
+        }
+        match decision {
             Decision::Wait => keep_arrivals(plan, run, n, &arrived.settled),
             Decision::Omit => {
                 let task = TaskKey { run, n, i: 0 };
@@ -421,12 +433,12 @@ pub(crate) fn random_lease() -> LeaseId {
     LeaseId::from_random(rand::random())
 }
 
-/// Decides the nodes of a new run that wait on nothing.
-pub(crate) fn start_roots(plan: &mut Plan, run: RunId) {
+/// Decides nodes that wait on nothing: the roots of a new run.
+pub(crate) fn start_roots(plan: &mut Plan, run: RunId, roots: impl IntoIterator<Item = u32>) {
     let Some(info) = plan.runs.get(&run).map(|plan| plan.info.clone()) else {
         return;
     };
-    for n in info.graph().roots() {
+    for n in roots {
         let task = TaskKey { run, n, i: 0 };
         if info.graph().needs_decision(n) {
             plan.deciding(task, None, random_lease());

@@ -45,6 +45,7 @@ async fn close_run(
         Closing::FailFast => grace_ms,
         Closing::Cancel { grace_ms } => grace_ms,
     };
+    store::orphan::add(conn, run, grace).await?;
     let leased = store::hot::limit_leased(conn, run, grace).await?;
     accounted.extend(leased.iter().map(|task| task.n));
     accounted.extend(begun_or_ended(conn, plan, run).await?);

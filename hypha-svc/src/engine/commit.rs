@@ -12,12 +12,13 @@ use tokio::sync::oneshot;
 
 use super::answer::answer;
 use super::assign::{Again, Assigned, assign};
+use super::cache::RunInfo;
 use super::grant::Grants;
 use super::offer::OfferId;
 use super::op::{Change, Op, Settle, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
 use super::progress::{self, Facts};
-use super::{Engine, cascade, close, finish, thank};
+use super::{Engine, cascade, close, finish, losers, thank};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::{
@@ -33,6 +34,12 @@ const TRIES: u32 = 3;
 
 /// Runs a batch to its end: every caller is answered, whatever happens.
 pub(crate) async fn run(engine: &Engine, mut ops: Vec<Op>) -> Again {
+    if ops.iter().any(Op::judges_a_lease)
+        && let Err(error) = engine.listen().await
+    {
+        refuse(ops, &error);
+        return Again::default();
+    }
     let mut tries = 0;
     while tries < TRIES && !ops.is_empty() {
         match attempt(engine, &ops).await {
@@ -270,6 +277,13 @@ async fn facts(
     Ok(facts)
 }
 
+/// How long a run is kept, where its graph says something else than usual.
+pub(crate) fn retain_days(info: &RunInfo) -> Option<i16> {
+    let days = info.graph().retain_days();
+    (days != cambium_hypha::graph::Spec::RETAIN_DAYS)
+        .then(|| i16::try_from(days).unwrap_or(i16::MAX))
+}
+
 fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
     let run = start.info.run;
     let nodes = i32::try_from(start.info.graph().nodes().len()).unwrap_or(i32::MAX);
@@ -293,10 +307,11 @@ fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
             events: vec![Transition::of_run(RunEventKind::RunStarted.into())],
             frontier: Vec::new(),
             members: BTreeMap::new(),
+            decided: Vec::new(),
             closing: None,
         },
     );
-    cascade::start_roots(plan, run);
+    cascade::start_roots(plan, run, start.info.graph().roots());
     if !start.signals.is_empty() {
         plan.start_signals.push(start.clone());
     }
@@ -323,7 +338,7 @@ pub(crate) async fn conclude(
 ) -> Result<(Assigned, Written), Error> {
     let grace = i64::try_from(engine.settings.grace.as_millis()).unwrap_or(i64::MAX);
     cascade::follow(&mut tx, plan).await?;
-    while close::close(&mut tx, plan, grace).await? {
+    while close::close(&mut tx, plan, grace).await? || losers::cancel(&mut tx, plan, grace).await? {
         cascade::follow(&mut tx, plan).await?;
     }
     write_rare(&mut tx, plan).await?;

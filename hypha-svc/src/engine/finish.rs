@@ -162,7 +162,9 @@ fn execution(
             None => vec![TaskRef::node(node)],
         })
         .collect();
-    consumed_by.extend(end.agent.filter(|_| !sources.is_empty()));
+    // What another run did is no consumption of this one.
+    let here = !sources.is_empty() && !run.info.is_reused(end.task.n);
+    consumed_by.extend(end.agent.filter(|_| here));
     consumed_by.sort_unstable();
     consumed_by.dedup();
     Some(Execution {

@@ -35,6 +35,16 @@ impl Op {
             Self::Look => 0,
         }
     }
+
+    /// Whether it depends on a lease being alive, or over.
+    pub(crate) fn judges_a_lease(&self) -> bool {
+        let Self::Settle(settles, _) = self else {
+            return false;
+        };
+        let judges =
+            |settle: &Settle| matches!(settle.fence, Fence::Live { .. } | Fence::Expired { .. });
+        settles.list.iter().any(judges)
+    }
 }
 
 /// Changes that are made together, and what their reply may bring.

@@ -100,6 +100,8 @@ pub(crate) struct RunPlan {
     pub(crate) events: Vec<Transition>,
     pub(crate) frontier: Vec<Settled>,
     pub(crate) members: BTreeMap<u32, Fan>,
+    /// Nodes with `cancel_losers` whose joins this transaction decided; consumed by `losers`.
+    pub(crate) decided: Vec<u32>,
     /// Set once, by what this transaction decided; consumed by `close`.
     pub(crate) closing: Option<Closing>,
 }
@@ -184,6 +186,7 @@ impl Plan {
             events: Vec::new(),
             frontier: Vec::new(),
             members: BTreeMap::new(),
+            decided: Vec::new(),
             closing: None,
         });
     }
@@ -315,11 +318,20 @@ impl Plan {
         self.outputs.push((task, output));
     }
 
-    /// Cancels rows that this transaction was about to insert for a run.
+    /// Takes out rows that this transaction was about to insert for a run.
     pub(crate) fn take_planned(&mut self, run: RunId) -> Vec<NewHot> {
+        self.take(|task| task.run == run)
+    }
+
+    /// Takes out those of certain nodes.
+    pub(crate) fn take_planned_of(&mut self, run: RunId, nodes: &[u32]) -> Vec<NewHot> {
+        self.take(|task| task.run == run && nodes.contains(&task.n))
+    }
+
+    fn take(&mut self, is_meant: impl Fn(TaskKey) -> bool) -> Vec<NewHot> {
         let (gone, kept) = std::mem::take(&mut self.hot)
             .into_iter()
-            .partition(|planned| planned.row.task.run == run);
+            .partition(|planned| is_meant(planned.row.task));
         self.hot = kept;
         gone.into_iter()
             .map(|planned: PlannedHot| planned.row)

@@ -6,6 +6,7 @@ use cambium_hypha::retry::{LOSSES, Next};
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use chrono::{DateTime, Utc};
 
+use super::losers::NOT_NEEDED;
 use super::op::{Change, EdgeOutcome, Settle, Usage, Verdict};
 use super::plan::{Carried, Ending, Plan, PlannedHot, hot, sources_of, stored};
 use crate::store::engine::{HotRow, TaskKey};
@@ -82,11 +83,23 @@ impl Step<'_> {
         }
     }
 
+    /// Whether the task is not tried again: its run is closing, or nobody waits for it any more.
     fn is_closed(&self) -> bool {
-        self.plan
-            .runs
-            .get(&self.task().run)
-            .is_some_and(super::plan::RunPlan::is_closed)
+        self.row.stop || self.is_run_closed()
+    }
+
+    fn is_run_closed(&self) -> bool {
+        let run = self.plan.runs.get(&self.task().run);
+        run.is_some_and(super::plan::RunPlan::is_closed)
+    }
+
+    /// Why a task that is closed ends.
+    fn closed_code(&self) -> &'static str {
+        if self.is_run_closed() {
+            "RUN_CLOSED"
+        } else {
+            NOT_NEEDED
+        }
     }
 
     fn tell(&mut self, transition: Transition) {
@@ -147,6 +160,10 @@ impl Step<'_> {
                 row.until_ms = Some(wait.num_milliseconds());
                 self.insert(row);
             }
+            (TaskState::Cancelled, _) if !self.is_run_closed() => {
+                // Whatever it says of itself: it ends because nobody waits for it.
+                self.end(EndState::Cancelled, carried, NOT_NEEDED, detail);
+            }
             (TaskState::Cancelled, _) => self.end(EndState::Cancelled, carried, code, detail),
             _ => self.end(EndState::Failed, carried, code, detail),
         }
@@ -169,7 +186,7 @@ impl Step<'_> {
     ) -> TaskState {
         if self.is_closed() {
             self.note_attempt("revoked", TaskState::Cancelled, "", "");
-            self.end(EndState::Cancelled, self.carried(), "RUN_CLOSED", "");
+            self.end(EndState::Cancelled, self.carried(), self.closed_code(), "");
             return TaskState::Cancelled;
         }
         let found = self.facts.signal.take();
@@ -239,7 +256,7 @@ impl Step<'_> {
         let told = Transition::of_task(kind.into(), self.task(), self.row.epoch);
         self.tell(told.by(self.row.agent));
         if went == TaskState::Cancelled {
-            self.end(EndState::Cancelled, carried, "RUN_CLOSED", "");
+            self.end(EndState::Cancelled, carried, self.closed_code(), "");
         } else {
             self.plan.ready(self.task(), carried);
         }
@@ -270,12 +287,13 @@ impl Step<'_> {
         let leased = self.row.state == hot::LEASED;
         if self.is_closed() {
             self.note_attempt("revoked", TaskState::Cancelled, "REVOKED", "");
-            self.end(
-                EndState::Cancelled,
-                self.carried(),
-                "REVOKED",
-                "it went on past the run's grace",
-            );
+            let code = if self.is_run_closed() {
+                "REVOKED"
+            } else {
+                NOT_NEEDED
+            };
+            let why = "it went on past its grace";
+            self.end(EndState::Cancelled, self.carried(), code, why);
             return TaskState::Cancelled;
         }
         if leased && !total_is_over {

@@ -56,6 +56,23 @@ pub(crate) async fn steer<R: Message + Default>(
     Ok(reply)
 }
 
+/// Stops a run whose parent was stopped.
+pub(crate) async fn stop_orphan(engine: &Engine, info: &Arc<RunInfo>) -> Result<(), Error> {
+    let mut tx = commit::begin(&engine.pool).await?;
+    let mut plan = Plan::default();
+    let Some(head) = store::run::lock(&mut tx, info.run).await? else {
+        return Ok(());
+    };
+    plan.lock(info, head);
+    let grace = store::orphan::take(&mut tx, info.run).await?;
+    if let (Some(grace_ms), RUNNING) = (grace, head.state) {
+        let reason = "its parent run was stopped";
+        tell(&mut plan, info, RunEventKind::RunCancelRequested, reason);
+        cancel(&mut tx, engine, &mut plan, info, grace_ms).await?;
+    }
+    conclude(tx, engine, plan, Vec::new()).await
+}
+
 /// Delivers a signal that was stored before its task parked, or before its run started.
 pub(crate) async fn redeliver(
     engine: &Engine,

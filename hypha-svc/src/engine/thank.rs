@@ -38,7 +38,9 @@ pub(crate) async fn thank(
         let Some(run) = plan.run(thanks.task.run) else {
             continue;
         };
-        for source in &thanks.sources {
+        // A reused output was thanked in the run that made it.
+        let info = run.info.clone();
+        for source in thanks.sources.iter().filter(|n| !info.is_reused(**n)) {
             let alone = [(
                 TaskKey {
                     run: thanks.task.run,
@@ -80,7 +82,7 @@ async fn givers(
         let Some(run) = plan.runs.get(&thanks.task.run) else {
             continue;
         };
-        for source in &thanks.sources {
+        for source in thanks.sources.iter().filter(|n| !run.info.is_reused(**n)) {
             let is_group = run.info.graph().nodes()[*source as usize].fan_out.is_some();
             if heard || is_group {
                 asked.insert((thanks.task.run, *source));

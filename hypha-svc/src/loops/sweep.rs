@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::engine::grant::DecideJob;
 use crate::engine::op::{Change, Settle};
 use crate::engine::plan::{DECIDE_MS, hot};
-use crate::engine::steer::redeliver;
+use crate::engine::steer::{self, redeliver};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::Fence;
@@ -40,6 +40,8 @@ pub(crate) async fn sweep(engine: Engine, pool: PgPool, stop: Stop) {
 
 /// One sweep: lapsed leases, ended back-offs and parks, timeouts, abandoned decisions, signals sent ahead.
 pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Result<(), Error> {
+    // First of all: a lease that ran out while nobody listened is not lost.
+    engine.listen().await?;
     learn(engine, pool, from_start).await?;
     engine.offers.note_doubt(from_start);
     if engine.offers.anybody_waits() {
@@ -47,6 +49,7 @@ pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Re
     }
     while settle_due(engine, pool).await? {}
     while decide_again(engine, pool).await? {}
+    while stop_orphans(engine, pool).await? {}
     deliver_signals(engine, pool).await
 }
 
@@ -104,6 +107,22 @@ async fn decide_again(engine: &Engine, pool: &PgPool) -> Result<bool, Error> {
         }
     }
     Ok(is_full)
+}
+
+/// Stops runs whose parent was stopped; their own children are next. Answers whether there may be more.
+async fn stop_orphans(engine: &Engine, pool: &PgPool) -> Result<bool, Error> {
+    let mut conn = pool.acquire().await?;
+    let orphans = store::orphan::list(&mut conn, MOST).await?;
+    let found = !orphans.is_empty();
+    for run in orphans {
+        match run_info(&mut conn, engine, run).await {
+            Ok(info) => steer::stop_orphan(engine, &info).await?,
+            // Forgotten meanwhile: there is nothing to stop.
+            Err(Error::NoRun(_)) => drop(store::orphan::take(&mut conn, run).await?),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 /// What a due row asks for.

@@ -14,9 +14,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use super::entered;
-use crate::app::App;
 use crate::app::run::{Which, Wish};
 use crate::app::watch::Sent;
+use crate::app::{App, rerun};
 use crate::convert;
 use crate::convert::id;
 use crate::convert::page::Page;
@@ -62,7 +62,7 @@ impl RunService for RunRpc {
         &self,
         request: Request<StartRunRequest>,
     ) -> Result<Response<StartRunResponse>, Status> {
-        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
         let request = request.into_inner();
         convert::name("request_key", &request.request_key)?;
         convert::name("graph", &request.graph)?;
@@ -80,7 +80,8 @@ impl RunService for RunRpc {
             version: request.version,
             input: payload::from_wire("input", &request.input, LIMIT)?,
         };
-        Ok(Response::new(self.0.start_run(wish).await?))
+        let parent = self.0.parent(&principal, &wish.workspace).await?;
+        Ok(Response::new(self.0.start_run(wish, parent).await?))
     }
 
     async fn get_run(
@@ -221,8 +222,21 @@ impl RunService for RunRpc {
 
     async fn rerun_from(
         &self,
-        _: Request<RerunFromRequest>,
+        request: Request<RerunFromRequest>,
     ) -> Result<Response<RerunFromResponse>, Status> {
-        Err(Status::unimplemented(""))
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let request = request.into_inner();
+        if !request.dry_run {
+            convert::name("request_key", &request.request_key)?;
+        }
+        let wish = rerun::Wish {
+            run: id::run("run_id", &request.run_id)?,
+            request_key: request.request_key,
+            nodes: request.nodes,
+            dry_run: request.dry_run,
+            workspace,
+        };
+        let parent = self.0.parent(&principal, &wish.workspace).await?;
+        Ok(Response::new(self.0.rerun_from(&wish, parent).await?))
     }
 }

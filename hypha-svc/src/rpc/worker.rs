@@ -213,8 +213,18 @@ impl WorkerService for WorkerRpc {
 
     async fn mint_agent_token(
         &self,
-        _: Request<MintAgentTokenRequest>,
+        request: Request<MintAgentTokenRequest>,
     ) -> Result<Response<MintAgentTokenResponse>, Status> {
-        Err(Status::unimplemented(""))
+        let principal = call::principal(&request)?;
+        let request = request.into_inner();
+        let presented = id::lease(request.lease.as_ref())?;
+        let text = request
+            .lease
+            .as_ref()
+            .map_or("", |lease| lease.task_id.as_str());
+        let registration = self.0.registration(&principal, &request.registration_id);
+        let registration = registration.await?;
+        let reply = self.0.agent_token(&registration, &presented, text);
+        Ok(Response::new(reply.await?))
     }
 }

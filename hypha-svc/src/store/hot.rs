@@ -141,6 +141,134 @@ pub(crate) async fn holder(
     Ok(row.map(|row| row.reg))
 }
 
+/// Who holds a lease that is alive: the registration, and the agent it was leased for.
+pub(crate) async fn live(
+    conn: &mut PgConnection,
+    task: TaskKey,
+    lease: LeaseId,
+    epoch: i32,
+) -> Result<Option<(i32, AgentId)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT reg AS "reg!", agent_id AS "agent_id!" FROM hypha.hot
+        WHERE run_id = $1 AND n = $2 AND i = $3 AND state = 1 AND lease_id = $4 AND epoch = $5 AND until > hypha.now()
+          AND reg IS NOT NULL AND agent_id IS NOT NULL
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+        lease.as_uuid(),
+        epoch,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.reg, AgentId::from_uuid(row.agent_id))))
+}
+
+/// Whether an attempt is still leased. The caller holds the run's lock.
+pub(crate) async fn is_leased(
+    conn: &mut PgConnection,
+    task: TaskKey,
+    epoch: i32,
+) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT EXISTS (
+            SELECT FROM hypha.hot
+            WHERE run_id = $1 AND n = $2 AND i = $3 AND state = 1 AND epoch = $4 AND until > hypha.now()
+        ) AS "leased!"
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+        epoch,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(row.leased)
+}
+
+/// Which of these nodes have begun: those with a task that is ready, leased or waiting for a moment, that have fanned out
+/// or ended.
+pub(crate) async fn begun(
+    conn: &mut PgConnection,
+    run: RunId,
+    nodes: &[u32],
+) -> Result<Vec<(u32, bool)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        SELECT u.n AS "n!", EXISTS (SELECT FROM hypha.task_end e WHERE e.run_id = $1 AND e.n = u.n AND e.i = 0) AS "ended!",
+               EXISTS (SELECT FROM hypha.hot h WHERE h.run_id = $1 AND h.n = u.n)
+               OR EXISTS (SELECT FROM hypha.fan f WHERE f.run_id = $1 AND f.n = u.n) AS "begun!"
+        FROM unnest($2::int[]) AS u (n)
+        "#,
+        run.as_uuid(),
+        &nodes.iter().map(|n| signed(*n)).collect::<Vec<_>>(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let begun = rows.into_iter().filter(|row| row.ended || row.begun);
+    Ok(begun.map(|row| (unsigned(row.n), row.ended)).collect())
+}
+
+/// Takes out tasks of these nodes that are not leased.
+pub(crate) async fn take_unleased_of(
+    conn: &mut PgConnection,
+    run: RunId,
+    nodes: &[u32],
+) -> Result<Vec<(TaskKey, i32, i16, i16)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        DELETE FROM hypha.hot WHERE run_id = $1 AND n = ANY ($2) AND state <> 1
+        RETURNING n, i, epoch, failures, losses
+        "#,
+        run.as_uuid(),
+        &nodes.iter().map(|n| signed(*n)).collect::<Vec<_>>(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let taken = rows.into_iter().map(|row| {
+        let task = TaskKey {
+            run,
+            n: unsigned(row.n),
+            i: unsigned(row.i),
+        };
+        (task, row.epoch, row.failures, row.losses)
+    });
+    Ok(taken.collect())
+}
+
+/// Tells the workers of these nodes to stop, by their next heartbeat; their leases end at the latest after `grace_ms`.
+/// Answers which attempts these are.
+pub(crate) async fn stop_leased(
+    conn: &mut PgConnection,
+    run: RunId,
+    nodes: &[u32],
+    grace_ms: i64,
+) -> Result<Vec<(TaskKey, i32)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        UPDATE hypha.hot SET stop = true, deadline = least(deadline, hypha.now() + $3::bigint * interval '1 ms')
+        WHERE run_id = $1 AND n = ANY ($2) AND state = 1 AND NOT stop
+        RETURNING n, i, epoch
+        "#,
+        run.as_uuid(),
+        &nodes.iter().map(|n| signed(*n)).collect::<Vec<_>>(),
+        grace_ms,
+    )
+    .fetch_all(conn)
+    .await?;
+    let stopped = rows.into_iter().map(|row| {
+        let task = TaskKey {
+            run,
+            n: unsigned(row.n),
+            i: unsigned(row.i),
+        };
+        (task, row.epoch)
+    });
+    Ok(stopped.collect())
+}
+
 /// Takes out everything of a run that is not leased, for its closing.
 pub(crate) async fn take_unleased(
     conn: &mut PgConnection,
@@ -227,7 +355,7 @@ pub(crate) struct Beat {
     pub(crate) epoch: i32,
 }
 
-/// Renews the leases that still hold. Returns which (by index) and whether the run is closing.
+/// Renews the leases that still hold. Returns which (by index) and whether the worker shall stop.
 pub(crate) async fn renew(
     conn: &mut PgConnection,
     reg: i32,
@@ -248,9 +376,9 @@ pub(crate) async fn renew(
         ), renewed AS (
             UPDATE hypha.hot h SET until = hypha.now() + $7::bigint * interval '1 ms'
             FROM held WHERE h.run_id = held.run_id AND h.n = held.n AND h.i = held.i
-            RETURNING held.k, held.run_id
+            RETURNING held.k, held.run_id, h.stop
         )
-        SELECT renewed.k AS "k!", (r.state <> 1 OR r.failing) AS "closing!"
+        SELECT renewed.k AS "k!", (r.state <> 1 OR r.failing OR renewed.stop) AS "closing!"
         FROM renewed JOIN hypha.run r ON r.run_id = renewed.run_id
         "#,
         &beats.iter().map(|b| b.task.run.as_uuid()).collect::<Vec<_>>(),

@@ -13,6 +13,8 @@ pub(crate) struct Fixed {
     pub(crate) workspace: String,
     pub(crate) graph_hash: Vec<u8>,
     pub(crate) input: Vec<u8>,
+    /// Nodes taken over from another run, a bit each.
+    pub(crate) reused: Option<Vec<u8>>,
 }
 
 pub(crate) async fn fixed(
@@ -20,7 +22,7 @@ pub(crate) async fn fixed(
     run: RunId,
 ) -> Result<Option<Fixed>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT workspace_id, graph_hash, input FROM hypha.run WHERE run_id = $1"#,
+        r#"SELECT workspace_id, graph_hash, input, reused FROM hypha.run WHERE run_id = $1"#,
         run.as_uuid(),
     )
     .fetch_optional(conn)
@@ -29,6 +31,7 @@ pub(crate) async fn fixed(
         workspace: row.workspace_id,
         graph_hash: row.graph_hash,
         input: row.input,
+        reused: row.reused,
     }))
 }
 
@@ -287,4 +290,112 @@ pub(crate) async fn progress(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| (row.state, row.seq)))
+}
+
+/// A run that starts in a transaction of its own: a task's child, a rerun, or both.
+#[derive(Clone, Debug)]
+pub(crate) struct Launched<'a> {
+    pub(crate) run: RunId,
+    pub(crate) workspace: &'a WorkspaceId,
+    pub(crate) request_key: &'a str,
+    pub(crate) body_hash: &'a [u8],
+    pub(crate) graph_hash: &'a [u8],
+    pub(crate) graph_name: &'a str,
+    pub(crate) graph_version: i32,
+    pub(crate) retain_days: Option<i16>,
+    pub(crate) input: &'a [u8],
+    pub(crate) parent: Option<TaskKey>,
+    pub(crate) rerun_of: Option<RunId>,
+    pub(crate) reused: Option<&'a [u8]>,
+}
+
+/// Inserts a run without any of its tasks, unless its key is taken. Answers whether it did. The row is locked with that.
+pub(crate) async fn launch(
+    conn: &mut PgConnection,
+    new: &Launched<'_>,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        r#"
+        INSERT INTO hypha.run (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version,
+                               started_at, input, open, total, seq, retain_days, parent_run_id, parent_n, parent_i, rerun_of,
+                               reused)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, hypha.now(), $8, 0, 0, 0, $9, $10, $11, $12, $13, $14)
+        ON CONFLICT ON CONSTRAINT run_key_once DO NOTHING
+        "#,
+        new.run.as_uuid(),
+        new.workspace.as_str(),
+        new.request_key,
+        new.body_hash,
+        new.graph_hash,
+        new.graph_name,
+        new.graph_version,
+        new.input,
+        new.retain_days,
+        new.parent.map(|task| task.run.as_uuid()),
+        new.parent.map(|task| signed(task.n)),
+        new.parent.map(|task| signed(task.i)),
+        new.rerun_of.map(RunId::as_uuid),
+        new.reused,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// What a rerun takes over, by how it ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TakenOver {
+    pub(crate) tasks: i32,
+    pub(crate) succeeded: i32,
+    pub(crate) failed: i32,
+    pub(crate) skipped: i32,
+    pub(crate) omitted: i32,
+}
+
+/// Copies ended nodes of one run into another, with their fan-outs and members, and counts the tasks on it. A group is no
+/// task: its members stand for it.
+pub(crate) async fn take_over(
+    conn: &mut PgConnection,
+    from: RunId,
+    to: RunId,
+    nodes: &[i32],
+) -> Result<TakenOver, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        WITH fans AS (
+            INSERT INTO hypha.fan (run_id, n, total, ended, failed, cancelled)
+            SELECT $2, n, total, ended, failed, cancelled FROM hypha.fan WHERE run_id = $1 AND n = ANY ($3)
+        ), ends AS (
+            INSERT INTO hypha.task_end (run_id, n, i, state, epoch, failures, losses, agent_id, lease_id, at, sources, code,
+                                        detail, output)
+            SELECT $2, n, i, state, epoch, failures, losses, agent_id, lease_id, at, sources, code, detail, output
+            FROM hypha.task_end WHERE run_id = $1 AND n = ANY ($3)
+            RETURNING n, i, state
+        ), tasks AS (
+            SELECT e.state FROM ends e
+            WHERE e.i > 0 OR NOT EXISTS (SELECT FROM hypha.fan f WHERE f.run_id = $1 AND f.n = e.n)
+        ), counted AS (
+            SELECT count(*)::int AS tasks, (count(*) FILTER (WHERE state = 6))::int AS succeeded,
+                   (count(*) FILTER (WHERE state = 7))::int AS failed, (count(*) FILTER (WHERE state = 8))::int AS skipped,
+                   (count(*) FILTER (WHERE state = 9))::int AS omitted
+            FROM tasks
+        ), noted AS (
+            UPDATE hypha.run r SET reused_count = c.tasks FROM counted c WHERE r.run_id = $2
+        )
+        SELECT tasks AS "tasks!", succeeded AS "succeeded!", failed AS "failed!", skipped AS "skipped!", omitted AS "omitted!"
+        FROM counted
+        "#,
+        from.as_uuid(),
+        to.as_uuid(),
+        nodes,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(TakenOver {
+        tasks: row.tasks,
+        succeeded: row.succeeded,
+        failed: row.failed,
+        skipped: row.skipped,
+        omitted: row.omitted,
+    })
 }

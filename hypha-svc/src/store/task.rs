@@ -127,6 +127,23 @@ pub(crate) async fn ended_nodes(
     Ok(rows.into_iter().map(|row| unsigned(row.n)).collect())
 }
 
+/// How all nodes of a run ended, with the code of those that say why.
+pub(crate) async fn node_ends(
+    conn: &mut PgConnection,
+    run: RunId,
+) -> Result<Vec<(u32, i16, Option<String>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT n, state, code FROM hypha.task_end WHERE run_id = $1 AND i = 0 ORDER BY n"#,
+        run.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (unsigned(row.n), row.state, row.code))
+        .collect())
+}
+
 /// Outputs of tasks that succeeded: a node's own, or those of all its members, in order.
 pub(crate) async fn outputs(
     conn: &mut PgConnection,

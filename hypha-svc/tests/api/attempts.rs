@@ -15,7 +15,7 @@ use crate::fixture::{Fixture, WORKSPACE, Worker, change, graph, id, refusal, sta
 
 /// Lets a lease of ten seconds run out, and the sweep notice.
 async fn lapse(fixture: &Fixture, run: &str, node: &str) {
-    fixture.database.advance(TimeDelta::seconds(11)).await;
+    fixture.advance(TimeDelta::seconds(11)).await;
     wait_until(
         Duration::from_secs(10),
         "the sweep takes the lease back",
@@ -62,7 +62,7 @@ async fn an_expired_lease_is_lost_though_nobody_took_the_task_yet() {
     let mut worker = fixture.worker("w", &[]).await;
     let run = fixture.start(graph("expired", &["T"], &[])).await;
     let attempt = worker.take_node("T").await;
-    fixture.database.advance(TimeDelta::seconds(11)).await;
+    fixture.advance(TimeDelta::seconds(11)).await;
 
     let status = worker.complete(&attempt).await.unwrap_err();
 
@@ -78,7 +78,7 @@ async fn a_heartbeat_keeps_the_lease() {
     let attempt = worker.take_node("T").await;
 
     for _ in 0..5 {
-        fixture.database.advance(TimeDelta::seconds(6)).await;
+        fixture.advance(TimeDelta::seconds(6)).await;
         assert_eq!(worker.heartbeat(&attempt).await, LeaseState::Ok);
     }
     worker.complete(&attempt).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_failure_is_tried_again_until_its_attempts_are_used_up() {
     assert_eq!(went.state(), TaskState::BackingOff);
     assert!(worker.finds_nothing().await);
 
-    fixture.database.advance(TimeDelta::seconds(61)).await;
+    fixture.advance(TimeDelta::seconds(61)).await;
     let second = worker.take_node("T").await;
     let went = worker.fail(&second, "FLAKY", true).await.unwrap();
 
@@ -192,7 +192,7 @@ async fn five_lost_leases_fail_the_task() {
 
     for loss in 1..=5 {
         worker.take_node("T").await;
-        fixture.database.advance(TimeDelta::seconds(11)).await;
+        fixture.advance(TimeDelta::seconds(11)).await;
         wait_until(Duration::from_secs(10), "the loss is seen", async || {
             fixture.tasks(&run).await["T"].lease_losses == loss
         })
@@ -274,7 +274,7 @@ async fn a_parked_task_outlives_its_run_timeout_and_resumes_once() {
     let run = fixture.start(graph).await;
     let attempt = worker.take_node("T").await;
     park(&mut worker, &attempt).await;
-    fixture.database.advance(TimeDelta::seconds(15)).await;
+    fixture.advance(TimeDelta::seconds(15)).await;
     assert!(worker.finds_nothing().await);
     assert_eq!(fixture.states(&run).await["T"], TaskState::Parked);
 
@@ -304,7 +304,7 @@ async fn the_total_timeout_counts_while_a_task_is_parked() {
     let attempt = worker.take_node("T").await;
     park(&mut worker, &attempt).await;
 
-    fixture.database.advance(TimeDelta::seconds(21)).await;
+    fixture.advance(TimeDelta::seconds(21)).await;
 
     wait_until(Duration::from_secs(10), "the task fails", async || {
         fixture.states(&run).await["T"] == TaskState::Failed
@@ -343,7 +343,7 @@ async fn a_park_that_nobody_ends_times_out() {
     };
     worker.client.park(request).await.unwrap();
 
-    fixture.database.advance(TimeDelta::seconds(30)).await;
+    fixture.advance(TimeDelta::seconds(30)).await;
     let resumed = worker.take_node("T").await;
 
     assert!(resumed.resumption.unwrap().timed_out);
@@ -360,7 +360,7 @@ async fn a_task_that_nobody_takes_in_time_fails() {
     });
     let run = fixture.start(graph).await;
 
-    fixture.database.advance(TimeDelta::seconds(2)).await;
+    fixture.advance(TimeDelta::seconds(2)).await;
 
     wait_until(Duration::from_secs(10), "the task fails", async || {
         fixture.states(&run).await["T"] == TaskState::Failed
@@ -386,7 +386,7 @@ async fn an_attempt_that_takes_too_long_counts_as_failed() {
     let run = fixture.start(graph).await;
     let attempt = worker.take_node("T").await;
 
-    fixture.database.advance(TimeDelta::seconds(3)).await;
+    fixture.advance(TimeDelta::seconds(3)).await;
 
     wait_until(Duration::from_secs(10), "the task fails", async || {
         fixture.states(&run).await["T"] == TaskState::Failed

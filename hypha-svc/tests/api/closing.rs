@@ -62,7 +62,7 @@ async fn a_cancel_ends_what_waits_and_tells_what_runs() {
         assert_eq!(states[key], TaskState::Cancelled, "{key}");
     }
     assert_eq!(worker.heartbeat(&running).await, LeaseState::Cancel);
-    fixture.database.advance(TimeDelta::seconds(6)).await;
+    fixture.advance(TimeDelta::seconds(6)).await;
     ended(&fixture, &run).await;
     let status = worker.complete(&running).await.unwrap_err();
     assert_eq!(refusal(&status), (Code::Aborted, "LEASE_LOST".to_owned()));

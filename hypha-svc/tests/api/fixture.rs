@@ -22,6 +22,7 @@ use cambium_service_kit::service;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::{Issuer, SigningKey};
 use cambium_testkit::{Bearer, Database, Keys, with_token};
+use chrono::TimeDelta;
 use hypha_svc::{Config, MIGRATOR};
 use tokio::net::TcpListener;
 use tonic::service::interceptor::InterceptedService;
@@ -307,6 +308,26 @@ impl Fixture {
     pub(crate) async fn states(&self, run: &str) -> BTreeMap<String, TaskState> {
         let tasks = self.tasks(run).await.into_iter();
         tasks.map(|(key, task)| (key, task.state())).collect()
+    }
+
+    /// Moves the clock on while the service listens all along: no lease is forgiven for it.
+    pub(crate) async fn advance(&self, by: TimeDelta) {
+        let mut left = by;
+        while left > TimeDelta::zero() {
+            let step = left.min(TimeDelta::seconds(1));
+            self.database.advance(step).await;
+            let listened = sqlx::query("UPDATE hypha.pulse SET heard_at = hypha.now()");
+            listened.execute(&self.database.owner).await.unwrap();
+            left -= step;
+        }
+    }
+
+    /// One number that the store holds.
+    pub(crate) async fn count(&self, query: &'static str) -> i64 {
+        sqlx::query_scalar(query)
+            .fetch_one(&self.database.owner)
+            .await
+            .unwrap()
     }
 
     /// Tells hypha of an agent, as genesis does.

@@ -13,6 +13,7 @@ fn ada() -> Principal {
         agents: Vec::new(),
         capabilities: Vec::new(),
         act: None,
+        lease: None,
         expires_at: DateTime::UNIX_EPOCH,
         issued_at: DateTime::UNIX_EPOCH,
     }

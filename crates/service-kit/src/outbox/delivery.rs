@@ -178,6 +178,7 @@ impl Delivery {
             agents: Vec::new(),
             capabilities: Vec::new(),
             act: None,
+            lease: None,
         };
         let token = self.credentials.key.mint(SystemClock.now(), wish)?;
         let mut value: AsciiMetadataValue = format!("Bearer {token}")

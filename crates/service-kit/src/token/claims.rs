@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Issuer, TokenError, max_life};
-use crate::principal::{Kind, Principal};
+use crate::principal::{HeldLease, Kind, Principal};
 
 /// The token one would like to have.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Mint {
     pub capabilities: Vec<String>,
     /// On whose behalf.
     pub act: Option<String>,
+    /// Of an agent's token: the attempt it is for.
+    pub lease: Option<HeldLease>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub(super) struct Claims {
     pub(super) capabilities: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) act: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lease: Option<HeldLease>,
 }
 
 impl Claims {
@@ -61,6 +65,7 @@ impl Claims {
             agents: wish.agents,
             capabilities: wish.capabilities,
             act: wish.act,
+            lease: wish.lease,
         })
     }
 
@@ -74,6 +79,7 @@ impl Claims {
             agents: self.agents,
             capabilities: self.capabilities,
             act: self.act,
+            lease: self.lease,
             expires_at: time(self.exp)?,
             issued_at: time(self.iat)?,
         })

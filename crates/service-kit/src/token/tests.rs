@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::claims::Claims;
 use super::*;
-use crate::principal::Kind;
+use crate::principal::{HeldLease, Kind};
 
 pub(crate) fn noon() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
@@ -31,6 +31,10 @@ pub(crate) fn wish(kind: Kind) -> Mint {
         agents: Vec::new(),
         capabilities: Vec::new(),
         act: Some("operator:ada".to_owned()),
+        lease: Some(HeldLease {
+            task_id: "r/t".to_owned(),
+            epoch: 3,
+        }),
     }
 }
 
@@ -58,6 +62,19 @@ fn encoded(part: &Value) -> String {
 }
 
 #[test]
+fn a_token_for_an_attempt_names_it() {
+    let clock = ManualClock::at(noon());
+    let key = key(Issuer::Hypha);
+    let verifier = verifier(&[&key], "hypha", &clock);
+
+    let token = key.mint(noon(), wish(Kind::Agent)).unwrap();
+    let principal = verifier.verify(&token).unwrap();
+
+    let lease = principal.lease.as_ref().unwrap();
+    assert_eq!((lease.task_id.as_str(), lease.epoch), ("r/t", 3));
+}
+
+#[test]
 fn a_good_token_says_who_calls() {
     let (key, verifier, _) = house();
     let wish = Mint {
@@ -65,6 +82,7 @@ fn a_good_token_says_who_calls() {
         agents: vec!["a".to_owned(), "b".to_owned()],
         capabilities: vec!["role:writer".to_owned()],
         act: None,
+        lease: None,
         ..wish(Kind::Worker)
     };
 

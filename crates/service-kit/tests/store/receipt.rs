@@ -23,6 +23,7 @@ fn call(name: &str, body: u8) -> Call {
         agents: Vec::new(),
         capabilities: Vec::new(),
         act: None,
+        lease: None,
         expires_at: DateTime::UNIX_EPOCH,
         issued_at: DateTime::UNIX_EPOCH,
     };

@@ -1,5 +1,7 @@
 //! The first statement: whose attempt still holds.
 
+use std::collections::HashMap;
+
 use cambium_kernel::{AgentId, LeaseId};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -57,6 +59,8 @@ pub(crate) struct HotRow {
     pub(crate) total_until: Option<DateTime<Utc>>,
     pub(crate) sources: Option<Vec<u8>>,
     pub(crate) resumed: bool,
+    /// Nobody waits for it any more.
+    pub(crate) stop: bool,
 }
 
 /// One request that passed its fence.
@@ -99,16 +103,18 @@ pub(crate) async fn fence(
                       ELSE h.state = 3
                   END
             RETURNING req.k, h.run_id, h.state, h.epoch, h.failures, h.losses, h.lease_id, h.agent_id,
-                      h.total_until, h.sources, h.resumed
+                      h.total_until, h.sources, h.resumed, h.stop
         )
-        SELECT taken.k AS "k!", taken.state AS "hot_state!", taken.epoch AS "epoch!", taken.failures AS "failures!",
-               taken.losses AS "losses!", taken.lease_id, taken.agent_id, taken.total_until, taken.sources,
-               taken.resumed AS "resumed!",
-               locked.state AS "run_state!", locked.paused AS "paused!", locked.failing AS "failing!",
-               locked.open AS "open!", locked.seq AS "seq!", locked.unhandled AS "unhandled!",
-               locked.succeeded AS "succeeded!", locked.total AS "total!", locked.in_vain AS "in_vain!"
-        FROM taken JOIN locked USING (run_id)
-        ORDER BY taken.k
+        -- Two lists, one below the other: a join of both would compare each with each.
+        SELECT k, run_id AS "run_id!", state AS "state!", epoch AS "epoch?", failures AS "failures?", losses AS "losses?",
+               lease_id, agent_id, total_until, sources, resumed AS "resumed?", stop AS "stop?",
+               NULL::boolean AS paused, NULL::boolean AS failing, NULL::int AS open, NULL::int AS seq,
+               NULL::int AS unhandled, NULL::int AS succeeded, NULL::int AS total, NULL::int AS in_vain
+        FROM taken
+        UNION ALL
+        SELECT NULL, run_id, state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               paused, failing, open, seq, unhandled, succeeded, total, in_vain
+        FROM locked
         "#,
         &columns.runs,
         &columns.ns,
@@ -121,30 +127,46 @@ pub(crate) async fn fence(
     )
     .fetch_all(conn)
     .await?;
-    let fenced = rows.into_iter().map(|row| Fenced {
-        request: usize::try_from(row.k - 1).unwrap_or(usize::MAX),
-        head: RunHead {
-            state: row.run_state,
-            paused: row.paused,
-            failing: row.failing,
-            open: row.open,
-            seq: row.seq,
-            unhandled: row.unhandled,
-            succeeded: row.succeeded,
-            total: row.total,
-            in_vain: row.in_vain,
-        },
-        row: HotRow {
-            state: row.hot_state,
-            epoch: row.epoch,
-            failures: row.failures,
-            losses: row.losses,
+    let mut heads: HashMap<Uuid, RunHead> = HashMap::new();
+    let mut taken: Vec<(usize, Uuid, HotRow)> = Vec::with_capacity(requests.len());
+    for row in rows {
+        let Some(k) = row.k else {
+            let head = RunHead {
+                state: row.state,
+                paused: row.paused.unwrap_or_default(),
+                failing: row.failing.unwrap_or_default(),
+                open: row.open.unwrap_or_default(),
+                seq: row.seq.unwrap_or_default(),
+                unhandled: row.unhandled.unwrap_or_default(),
+                succeeded: row.succeeded.unwrap_or_default(),
+                total: row.total.unwrap_or_default(),
+                in_vain: row.in_vain.unwrap_or_default(),
+            };
+            heads.insert(row.run_id, head);
+            continue;
+        };
+        let hot = HotRow {
+            state: row.state,
+            epoch: row.epoch.unwrap_or_default(),
+            failures: row.failures.unwrap_or_default(),
+            losses: row.losses.unwrap_or_default(),
             lease: row.lease_id.map(LeaseId::from_uuid),
             agent: row.agent_id.map(AgentId::from_uuid),
             total_until: row.total_until,
             sources: row.sources,
-            resumed: row.resumed,
-        },
+            resumed: row.resumed.unwrap_or_default(),
+            stop: row.stop.unwrap_or_default(),
+        };
+        taken.push((
+            usize::try_from(k - 1).unwrap_or(usize::MAX),
+            row.run_id,
+            hot,
+        ));
+    }
+    taken.sort_unstable_by_key(|(request, ..)| *request);
+    let fenced = taken.into_iter().filter_map(|(request, run, row)| {
+        let head = *heads.get(&run)?;
+        Some(Fenced { request, head, row })
     });
     Ok(fenced.collect())
 }

@@ -1,0 +1,60 @@
+//! Our own ears. Workers renew leases by calls that we hear; while no replica listens, a lease that runs out is our loss and
+//! not theirs (design: hypha, section 3).
+//!
+//! Each replica notes every second that it listens. Whoever finds the last note too old gives every open lease a full term
+//! before anybody judges one. Holds no truth: the note is in the store, and this only remembers when it was fresh.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Engine;
+use crate::error::Error;
+use crate::store;
+
+/// How long a note of ours is known to be fresh: with another second it is still younger than a gap.
+const FRESH: Duration = Duration::from_millis(1_800);
+
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    noted: Mutex<Option<Instant>>,
+    noting: tokio::sync::Mutex<()>,
+}
+
+impl Pulse {
+    fn is_fresh(&self) -> bool {
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.is_some_and(|at| at.elapsed() < FRESH)
+    }
+
+    /// A note counts from when it was sent.
+    fn note(&self, sent: Instant) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        *noted = Some(sent);
+    }
+}
+
+impl Engine {
+    /// Makes sure that no gap lies behind us before leases are judged. Costs nothing while the notes go on.
+    pub(crate) async fn listen(&self) -> Result<(), Error> {
+        if self.pulse.is_fresh() {
+            return Ok(());
+        }
+        let _alone = self.pulse.noting.lock().await;
+        if self.pulse.is_fresh() {
+            return Ok(());
+        }
+        self.note_pulse().await
+    }
+
+    /// Notes that we listen.
+    pub(crate) async fn note_pulse(&self) -> Result<(), Error> {
+        let sent = Instant::now();
+        let mut conn = self.pool.acquire().await?;
+        let lease = i64::try_from(self.settings.lease.as_millis()).unwrap_or(i64::MAX);
+        if store::pulse::beat(&mut conn, lease).await? {
+            tracing::warn!("nobody listened for a while: every open lease got a full term");
+        }
+        self.pulse.note(sent);
+        Ok(())
+    }
+}
