@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cambium_hypha::Graph;
+use cambium_hypha::graph::Spec;
 use cambium_kernel::RunId;
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use cambium_service_kit::{database, outbox};
@@ -323,10 +325,17 @@ fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
         graph_hash: start.info.pinned.hash.clone(),
         graph_name: start.graph_name.clone(),
         graph_version: start.graph_version,
+        retain_days: retain_days(start.info.graph()),
         input: start.info.input.clone(),
         open: nodes,
         seq: 0,
     }
+}
+
+/// What the run's row says: nothing where the graph says nothing of its own.
+fn retain_days(graph: &Graph) -> Option<i16> {
+    let days = graph.retain_days();
+    (days != Spec::RETAIN_DAYS).then(|| i16::try_from(days).unwrap_or(i16::MAX))
 }
 
 /// The stages after the fence, to the commit. On an error all promises to waiting workers are taken back.

@@ -19,6 +19,7 @@ pub(crate) struct NewRun {
     pub(crate) graph_hash: Vec<u8>,
     pub(crate) graph_name: String,
     pub(crate) graph_version: i32,
+    pub(crate) retain_days: Option<i16>,
     pub(crate) input: Bytes,
     pub(crate) open: i32,
     pub(crate) seq: i32,
@@ -151,12 +152,13 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
             SELECT hypha.now() AS at
         ), new_run AS (
             INSERT INTO hypha.run (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version,
-                                   started_at, input, open, total, seq)
+                                   started_at, input, open, total, seq, retain_days)
             SELECT u.run_id, u.workspace_id, u.request_key, u.body_hash, u.graph_hash, u.graph_name, u.graph_version,
-                   t.at, u.input, u.open, u.open, u.seq
+                   t.at, u.input, u.open, u.open, u.seq, u.retain_days
             FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::int[], $8::bytea[],
-                        $9::int[], $10::int[])
-                 AS u (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version, input, open, seq), t
+                        $9::int[], $10::int[], $86::smallint[])
+                 AS u (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version, input, open, seq,
+                       retain_days), t
             ORDER BY u.workspace_id, u.request_key
             ON CONFLICT ON CONSTRAINT run_key_once DO NOTHING
             RETURNING run_id
@@ -316,6 +318,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         &column!(w.outbox, o => o.1.clone()),
         w.notify,
         &column!(w.changes, c => c.add.in_vain),
+        &column!(w.runs, r => r.retain_days) as &[Option<i16>],
     )
     .fetch_one(conn)
     .await?;
