@@ -31,8 +31,56 @@ pub struct Config {
     pub grace: Duration,
     /// Transactions at once; more than one pays above some 200 waiting calls.
     pub committers: usize,
+    pub retention: Retention,
     /// Addresses of services that hear signals, by name.
     pub receivers: HashMap<String, String>,
+}
+
+/// What is kept of runs, beside what their graphs say.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention {
+    /// Events of one run: the newest stay, and now and then up to a tenth more.
+    pub event_limit: u32,
+    /// Days past a run's end in which its events can be read.
+    pub event_days: u32,
+    /// How often all runs are looked through for what is past its time.
+    pub every: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            event_limit: 100_000,
+            event_days: 7,
+            every: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Retention {
+    fn from_env(env: &Env) -> anyhow::Result<Self> {
+        let usual = Self::default();
+        let event_limit = env.parsed("HYPHA_EVENT_LIMIT", usual.event_limit)?;
+        anyhow::ensure!(
+            event_limit >= 1,
+            "HYPHA_EVENT_LIMIT is {event_limit}: set it to 1 or more"
+        );
+        let event_days = env.parsed("HYPHA_EVENT_DAYS", usual.event_days)?;
+        anyhow::ensure!(
+            (1..=3_660).contains(&event_days),
+            "HYPHA_EVENT_DAYS is {event_days}: set it to 1 to 3660"
+        );
+        let every = env.parsed("HYPHA_FORGET_MS", 600_000_u64)?;
+        anyhow::ensure!(
+            every >= 100,
+            "HYPHA_FORGET_MS is {every}: set it to 100 or more"
+        );
+        Ok(Self {
+            event_limit,
+            event_days,
+            every: Duration::from_millis(every),
+        })
+    }
 }
 
 impl Config {
@@ -67,6 +115,7 @@ impl Config {
             lease: Duration::from_millis(lease),
             grace: Duration::from_millis(env.parsed("HYPHA_GRACE_MS", 30_000_u64)?),
             committers,
+            retention: Retention::from_env(env)?,
             receivers,
         })
     }
@@ -75,4 +124,40 @@ impl Config {
 fn key(env: &Env, name: &'static str) -> anyhow::Result<Arc<SigningKey>> {
     let key = SigningKey::load(Path::new(&env.required(name)?)).context(name)?;
     Ok(Arc::new(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, value: &str) -> Result<Retention, String> {
+        let env = Env::of([(name.to_owned(), value.to_owned())]);
+        Retention::from_env(&env).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_kept_is_set_within_bounds() {
+        let limit = read("HYPHA_EVENT_LIMIT", "1").unwrap();
+        let days = read("HYPHA_EVENT_DAYS", "3660").unwrap();
+        let every = read("HYPHA_FORGET_MS", "100").unwrap();
+
+        assert_eq!((limit.event_limit, limit.event_days), (1, 7));
+        assert_eq!((days.event_limit, days.event_days), (100_000, 3_660));
+        assert_eq!(every.every, Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_bound_that_is_passed_is_named() {
+        let refused = [
+            ("HYPHA_EVENT_LIMIT", "0"),
+            ("HYPHA_EVENT_DAYS", "0"),
+            ("HYPHA_EVENT_DAYS", "3661"),
+            ("HYPHA_FORGET_MS", "99"),
+        ];
+
+        for (name, value) in refused {
+            let told = read(name, value).unwrap_err();
+            assert!(told.starts_with(&format!("{name} is {value}")), "{told}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ pub(crate) mod offer;
 pub(crate) mod op;
 pub(crate) mod plan;
 pub(crate) mod progress;
+pub(crate) mod prune;
 pub(crate) mod pulse;
 pub(crate) mod steer;
 pub(crate) mod thank;
@@ -50,6 +51,8 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     /// How long a running task of a run that failed fast may go on.
     pub(crate) grace: Duration,
+    /// Events that a run keeps, about.
+    pub(crate) event_limit: u32,
 }
 
 /// A handle on the engine, shared by everything that changes runs.

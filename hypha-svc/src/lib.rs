@@ -12,7 +12,7 @@ mod rpc;
 mod server;
 mod store;
 
-pub use config::Config;
+pub use config::{Config, Retention};
 pub use server::build;
 
 /// The schema `hypha`, from nothing to now.

@@ -2,6 +2,7 @@
 
 pub(crate) mod commit;
 pub(crate) mod decide;
+pub(crate) mod expire;
 pub(crate) mod forget;
 pub(crate) mod listen;
 pub(crate) mod pulse;

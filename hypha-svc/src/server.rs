@@ -103,10 +103,17 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     let settings = Settings {
         lease: config.lease,
         grace: config.grace,
+        event_limit: config.retention.event_limit,
     };
     let (engine, ends) = Engine::new(engine_pool, settings, routes, relay.wake());
     tokio::spawn(relay.run(stop.clone()));
     run_loops(&engine, &pool, ends, config.committers, &stop);
+    tokio::spawn(loops::expire::expire(
+        engine.clone(),
+        pool.clone(),
+        config.retention,
+        stop.clone(),
+    ));
     let ready = readiness::watch(pool.clone(), stop.clone());
     let app = App {
         pool: pool.clone(),

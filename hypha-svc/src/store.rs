@@ -12,6 +12,7 @@ pub(crate) mod pulse;
 pub(crate) mod queue;
 pub(crate) mod receipt;
 pub(crate) mod registration;
+pub(crate) mod retention;
 pub(crate) mod run;
 pub(crate) mod signal;
 pub(crate) mod tally;

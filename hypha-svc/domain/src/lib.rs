@@ -10,6 +10,7 @@ pub mod join;
 pub mod path;
 pub mod payload;
 pub mod rerun;
+pub mod retention;
 pub mod retry;
 pub mod state;
 pub mod timeouts;

@@ -81,6 +81,7 @@ impl App {
             Some(row) => self.explain_row(&mut conn, &info, row).await?,
             None => waiting(&mut conn, &info, task).await?,
         };
+        super::task::must_exist(&mut conn, task.run).await?;
         let state = row
             .as_ref()
             .map_or(wire::TaskState::Waiting, convert::task::hot_state);

@@ -271,6 +271,7 @@ impl App {
         let (_, task) = self.task(workspace, named, text).await?;
         let mut conn = self.pool.acquire().await?;
         let found = store::task::outputs(&mut conn, &[(task.run, task.n)]).await?;
+        super::task::must_exist(&mut conn, task.run).await?;
         let output = if task.i > 0 {
             let member = found.into_iter().find(|(found, _)| *found == task);
             member.map(|(_, output)| output)

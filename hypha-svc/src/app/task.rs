@@ -2,6 +2,7 @@
 
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
+use sqlx::PgConnection;
 
 use super::App;
 use crate::convert;
@@ -31,6 +32,7 @@ impl App {
             return Ok(convert::task::ended(&info, &end, &members));
         }
         let row = store::hot::one(&mut conn, task).await?;
+        must_exist(&mut conn, task.run).await?;
         Ok(convert::task::open(&info, task, row.as_ref()))
     }
 
@@ -52,6 +54,7 @@ impl App {
         let wide = if state.is_some() { i64::MAX } else { page.size };
         let ends = store::task::ends(&mut conn, run, after, wide).await?;
         let mut ends = ends.into_iter().peekable();
+        must_exist(&mut conn, run).await?;
 
         let mut tasks = Vec::new();
         let mut last = None;
@@ -88,6 +91,16 @@ impl App {
             tasks,
             next_page_token: page.next(is_full, &cursor.unwrap_or_default()),
         })
+    }
+}
+
+/// Asked after the rows of a run were read: those of a deleted run vanish bit by bit, and what is remembered of it would
+/// make them look like tasks that wait.
+pub(crate) async fn must_exist(conn: &mut PgConnection, run: RunId) -> Result<(), Error> {
+    if store::run::exists(conn, run).await? {
+        Ok(())
+    } else {
+        Err(Error::NoRun(run))
     }
 }
 

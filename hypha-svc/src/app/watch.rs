@@ -15,7 +15,6 @@ use tonic::Status;
 use super::App;
 use crate::convert;
 use crate::engine::cache::RunInfo;
-use crate::engine::plan::CANCELLING;
 use crate::error::Error;
 use crate::store;
 
@@ -101,14 +100,10 @@ impl App {
         }
         let info = self.info(workspace, run).await?;
         let mut conn = self.pool.acquire().await?;
-        let lowest = store::event::kept(&mut conn, run).await?.unwrap_or(1);
-        if i64::from(lowest) > after_seq + 1 {
-            return Err(Error::TooOld {
-                asked: after_seq,
-                lowest: lowest.into(),
-            });
-        }
+        let reach = store::event::reach(&mut conn, run).await?;
+        let lowest = reach.ok_or(Error::NoRun(run))?.lowest;
         drop(conn);
+        follows(after_seq, lowest.into())?;
         let (out, stream) = mpsc::channel(BEHIND + 1);
         let last_word = out.clone().try_reserve_owned().ok();
         let watcher = Watcher {
@@ -163,10 +158,11 @@ impl Watcher {
         loop {
             let mut conn = self.app.pool.acquire().await?;
             let events = store::event::after(&mut conn, self.info.run, self.seq, ROWS).await?;
-            if events.is_empty() {
+            let Some(first) = events.first() else {
                 return Ok(!self.is_over(&mut conn).await?);
-            }
+            };
             drop(conn);
+            follows(self.seq, first.seq)?;
             for event in events {
                 self.seq = event.seq;
                 let wire = convert::event::event_to_wire(self.info.graph(), &event);
@@ -184,8 +180,11 @@ impl Watcher {
 
     /// Whether the run has ended and everything has been sent: to whoever asks from its end there is nothing to send.
     async fn is_over(&self, conn: &mut PgConnection) -> Result<bool, Error> {
-        let progress = store::run::progress(conn, self.info.run).await?;
-        Ok(progress.is_none_or(|(state, seq)| state > CANCELLING && i64::from(seq) <= self.seq))
+        let run = self.info.run;
+        let reach = store::event::reach(conn, run).await?;
+        let reach = reach.ok_or(Error::NoRun(run))?;
+        follows(self.seq, reach.lowest.into())?;
+        Ok(reach.has_ended && i64::from(reach.last) <= self.seq)
     }
 
     /// An error without a reason means that the reader has gone.
@@ -215,4 +214,15 @@ impl Watcher {
             }
         }
     }
+}
+
+/// Refuses to leave a gap: whoever has seen `seen` goes on with the next one, or hears which is the lowest there is.
+fn follows(seen: i64, lowest: i64) -> Result<(), Error> {
+    if lowest > seen + 1 {
+        return Err(Error::TooOld {
+            asked: seen,
+            lowest,
+        });
+    }
+    Ok(())
 }

@@ -103,6 +103,17 @@ pub(crate) struct Caches {
     pub(crate) registrations: Registrations,
 }
 
+impl Caches {
+    /// Deleted runs leave nothing behind here. Other replicas may remember them a while: whoever reads what is remembered
+    /// asks the store whether the run is still there.
+    pub(crate) fn forget(&self, runs: &[RunId]) {
+        for run in runs {
+            self.runs.0.remove(run);
+        }
+        self.outputs.0.retain(|task, _| !runs.contains(&task.run));
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Graphs(Cache<(WorkspaceId, Vec<u8>), Arc<Pinned>, BySize>);
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use cambium_hypha::Graph;
 use cambium_hypha::graph::Spec;
 use cambium_kernel::RunId;
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
@@ -20,7 +19,7 @@ use super::offer::OfferId;
 use super::op::{Change, Op, Settle, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
 use super::progress::{self, Facts};
-use super::{Engine, cascade, close, finish, losers, thank};
+use super::{Engine, cascade, close, finish, losers, prune, thank};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::{
@@ -282,8 +281,7 @@ async fn facts(
 /// How long a run is kept, where its graph says something else than usual.
 pub(crate) fn retain_days(info: &RunInfo) -> Option<i16> {
     let days = info.graph().retain_days();
-    (days != cambium_hypha::graph::Spec::RETAIN_DAYS)
-        .then(|| i16::try_from(days).unwrap_or(i16::MAX))
+    (days != Spec::RETAIN_DAYS).then(|| i16::try_from(days).unwrap_or(i16::MAX))
 }
 
 fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
@@ -325,17 +323,11 @@ fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
         graph_hash: start.info.pinned.hash.clone(),
         graph_name: start.graph_name.clone(),
         graph_version: start.graph_version,
-        retain_days: retain_days(start.info.graph()),
+        retain_days: retain_days(&start.info),
         input: start.info.input.clone(),
         open: nodes,
         seq: 0,
     }
-}
-
-/// What the run's row says: nothing where the graph says nothing of its own.
-fn retain_days(graph: &Graph) -> Option<i16> {
-    let days = graph.retain_days();
-    (days != Spec::RETAIN_DAYS).then(|| i16::try_from(days).unwrap_or(i16::MAX))
 }
 
 /// The stages after the fence, to the commit. On an error all promises to waiting workers are taken back.
@@ -409,6 +401,7 @@ async fn write_and_commit(
         return Ok(Written::nothing());
     }
     let written = store::engine::write(&mut tx, &write).await?;
+    prune::prune(&mut tx, engine.settings.event_limit, &write.events).await?;
     store_signals(&mut tx, plan, &written.started).await?;
     if !to_measure.is_empty() {
         let dead_ends = finish::measure(&mut tx, plan, &to_measure).await?;

@@ -6,7 +6,7 @@ use prost::Message;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::engine::{TaskKey, unsigned};
+use super::engine::{TaskKey, signed, unsigned};
 
 /// One transition, as it rests in the `body` of an event row. Tags are for ever: old rows are read by newer code.
 #[derive(Clone, PartialEq, Message)]
@@ -115,13 +115,67 @@ pub(crate) async fn after(
     Ok(events)
 }
 
-/// The lowest sequence still kept; none before the first event.
-pub(crate) async fn kept(conn: &mut PgConnection, run: RunId) -> Result<Option<u32>, sqlx::Error> {
+/// How far a run has come, and from where on its events can still be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    pub(crate) has_ended: bool,
+    pub(crate) last: u32,
+    /// The lowest sequence kept: past the last one if none is.
+    pub(crate) lowest: u32,
+}
+
+/// The reach of a run's events, if there is such a run.
+pub(crate) async fn reach(
+    conn: &mut PgConnection,
+    run: RunId,
+) -> Result<Option<Reach>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT seq - k + 1 AS "lowest!" FROM hypha.event WHERE run_id = $1 ORDER BY seq LIMIT 1"#,
+        r#"
+        SELECT r.ended_at IS NOT NULL AS "has_ended!", r.seq AS last, coalesce(
+                   (SELECT e.seq - e.k + 1 FROM hypha.event e WHERE e.run_id = r.run_id ORDER BY e.seq LIMIT 1),
+                   r.seq + 1
+               ) AS "lowest!"
+        FROM hypha.run r WHERE r.run_id = $1
+        "#,
         run.as_uuid(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| unsigned(row.lowest)))
+    Ok(row.map(|row| Reach {
+        has_ended: row.has_ended,
+        last: unsigned(row.last),
+        lowest: unsigned(row.lowest),
+    }))
+}
+
+/// Events of a run past the newest that are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stale {
+    pub(crate) run: RunId,
+    pub(crate) up_to: u32,
+}
+
+/// Rows of one run that go at once: what a lowered limit leaves over goes when the run has grown again.
+const STALE: i64 = 20_000;
+
+/// Deletes the rows whose events are all stale. The caller holds the runs' locks.
+pub(crate) async fn delete_stale(
+    conn: &mut PgConnection,
+    stale: &[Stale],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        DELETE FROM hypha.event WHERE ctid = ANY (ARRAY(
+            SELECT old.ctid FROM unnest($1::uuid[], $2::int[]) AS u (run_id, up_to) CROSS JOIN LATERAL (
+                SELECT e.ctid FROM hypha.event e WHERE e.run_id = u.run_id AND e.seq <= u.up_to ORDER BY e.seq LIMIT $3
+            ) old
+        ))
+        "#,
+        &stale.iter().map(|d| d.run.as_uuid()).collect::<Vec<_>>(),
+        &stale.iter().map(|d| signed(d.up_to)).collect::<Vec<_>>(),
+        STALE,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

@@ -278,18 +278,15 @@ pub(crate) async fn set_gift(
     Ok(())
 }
 
-/// A run's state and last sequence.
-pub(crate) async fn progress(
-    conn: &mut PgConnection,
-    run: RunId,
-) -> Result<Option<(i16, i32)>, sqlx::Error> {
+/// Whether the run is still there.
+pub(crate) async fn exists(conn: &mut PgConnection, run: RunId) -> Result<bool, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT state, seq FROM hypha.run WHERE run_id = $1"#,
+        r#"SELECT 1 AS one FROM hypha.run WHERE run_id = $1"#,
         run.as_uuid(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.state, row.seq)))
+    Ok(row.is_some())
 }
 
 /// A run that starts in a transaction of its own: a task's child, a rerun, or both.

@@ -23,7 +23,7 @@ use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::{Issuer, SigningKey};
 use cambium_testkit::{Bearer, Database, Keys, with_token};
 use chrono::TimeDelta;
-use hypha_svc::{Config, MIGRATOR};
+use hypha_svc::{Config, MIGRATOR, Retention};
 use tokio::net::TcpListener;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
@@ -59,6 +59,7 @@ pub(crate) struct Wish {
     pub(crate) lease: Duration,
     pub(crate) grace: Duration,
     pub(crate) immune: Option<String>,
+    pub(crate) retention: Retention,
 }
 
 impl Default for Wish {
@@ -68,6 +69,7 @@ impl Default for Wish {
             lease: Duration::from_secs(10),
             grace: Duration::from_secs(30),
             immune: None,
+            retention: Retention::default(),
         }
     }
 }
@@ -106,6 +108,7 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         lease: wish.lease,
         grace: wish.grace,
         committers: wish.committers,
+        retention: wish.retention,
         receivers: wish
             .immune
             .map(|url| HashMap::from([("immune".to_owned(), url)]))
@@ -123,6 +126,20 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
 }
 
 impl Replica {
+    /// Runs and tasks as this replica tells of them.
+    pub(crate) fn reader(
+        &self,
+    ) -> (
+        RunServiceClient<Authenticated>,
+        TaskServiceClient<Authenticated>,
+    ) {
+        let operator = with_token(self.channel.clone(), &self.keys.operator());
+        (
+            RunServiceClient::new(operator.clone()),
+            TaskServiceClient::new(operator),
+        )
+    }
+
     pub(crate) async fn worker(&self, name: &str, capabilities: &[&str]) -> Worker {
         let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, name, capabilities).await;
         register(&self.channel, &self.keys, name, agent).await
@@ -346,7 +363,11 @@ impl Fixture {
 
     /// Starts another replica of the service.
     pub(crate) async fn replica(&self) -> Replica {
-        let channel = serve(&self.database, &self.keys, Wish::default(), &self.stop).await;
+        self.replica_with(Wish::default()).await
+    }
+
+    pub(crate) async fn replica_with(&self, wish: Wish) -> Replica {
+        let channel = serve(&self.database, &self.keys, wish, &self.stop).await;
         Replica {
             channel,
             keys: self.keys.clone(),

@@ -13,6 +13,7 @@ mod deafness;
 mod decisions;
 mod explain;
 mod graphs;
+mod keeping;
 mod losers;
 mod races;
 mod reading;
