@@ -1,6 +1,5 @@
 //! What a bench costs: CPU by process tree, commits and log bytes by Postgres's own counters, and a calibration.
 
-use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
@@ -10,22 +9,18 @@ use cambium_service_kit::database::{self, PoolOptions};
 use cambium_service_kit::postgres::Private;
 use sqlx::PgPool;
 use tokio::process::Command;
+use tokio::time::{Instant, sleep};
+
+use super::process::{self, Processes};
 
 /// Readings of one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
-    pub(super) cpu: Cpu,
-    commits: i64,
+    postgres_s: f64,
+    service_s: f64,
+    client_s: f64,
+    machine_s: f64,
     wal_bytes: i64,
-}
-
-/// Seconds of CPU that have been used.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cpu {
-    postgres: f64,
-    service: f64,
-    client: f64,
-    machine: f64,
 }
 
 /// What a stretch of time cost.
@@ -34,7 +29,6 @@ pub(super) struct Spent {
     pub(super) postgres_s: f64,
     pub(super) service_s: f64,
     pub(super) client_s: f64,
-    pub(super) commits: f64,
     pub(super) wal_bytes: f64,
     pub(super) rss_mb: f64,
     pub(super) other_cores: f64,
@@ -46,9 +40,9 @@ pub(super) struct Meter<'a> {
     pool: PgPool,
 }
 
-/// Kernel ticks in a second, on every Linux that matters.
-const TICKS: f64 = 100.0;
 const SCRIPT: &str = "INSERT INTO calibration (payload) VALUES ('{\"k\":\"v\",\"n\":1}');\n";
+/// How long a session may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl<'a> Meter<'a> {
     pub(super) async fn new(postgres: &'a Private) -> anyhow::Result<Self> {
@@ -79,9 +73,7 @@ impl<'a> Meter<'a> {
             .await
             .with_context(|| format!("{} cannot be run", program.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let rate = text.lines().find_map(|line| line.strip_prefix("tps = "));
-        let rate = rate.and_then(|rest| rest.split_whitespace().next());
-        rate.and_then(|rate| rate.parse().ok()).with_context(|| {
+        rate(&text).with_context(|| {
             format!(
                 "pgbench told no rate: {}",
                 String::from_utf8_lossy(&output.stderr)
@@ -89,109 +81,117 @@ impl<'a> Meter<'a> {
         })
     }
 
+    /// CPU and log up to now.
     pub(super) async fn read(&self, client: u32) -> anyhow::Result<Reading> {
-        let (commits, wal_bytes): (i64, i64) = sqlx::query_as(
-            "SELECT (SELECT sum(xact_commit)::bigint FROM pg_stat_database),
-                    pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint",
-        )
-        .fetch_one(&self.pool)
-        .await?;
+        let wal_bytes =
+            sqlx::query_scalar("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")
+                .fetch_one(&self.pool)
+                .await?;
+        let processes = Processes::now()?;
         Ok(Reading {
-            cpu: self.read_cpu(client)?,
-            commits,
+            postgres_s: processes.of_tree(self.postgres.pid()),
+            service_s: processes.of(std::process::id()),
+            client_s: processes.of(client),
+            machine_s: process::machine_s()?,
             wal_bytes,
         })
     }
 
-    pub(super) fn read_cpu(&self, client: u32) -> anyhow::Result<Cpu> {
-        let processes = processes()?;
-        Ok(Cpu {
-            postgres: of_tree(&processes, self.postgres.pid()),
-            service: processes
-                .get(&std::process::id())
-                .map_or(0.0, |one| one.cpu_s),
-            client: processes.get(&client).map_or(0.0, |one| one.cpu_s),
-            machine: machine()?,
-        })
+    /// Commits so far, once those of the calibration are in the count.
+    pub(super) async fn commits(&self) -> anyhow::Result<i64> {
+        let left = sqlx::query_scalar(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'pgbench'",
+        );
+        self.ended(left.fetch_all(&self.pool).await?).await?;
+        self.counted().await
     }
+
+    /// Commits up to the last. Ends the sessions of the services, which may have open no work of ours any more: a session
+    /// tells its commits a second late, or ten once it idles, but always as it ends.
+    pub(super) async fn last_commits(&self) -> anyhow::Result<i64> {
+        // Not in the WHERE: there it may be asked of any session, even of this one, before the others are ruled out.
+        let told: Vec<(i32, bool)> = sqlx::query_as(
+            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        self.ended(told.into_iter().map(|(pid, _)| pid).collect())
+            .await?;
+        self.counted().await
+    }
+
+    async fn counted(&self) -> anyhow::Result<i64> {
+        let sum = "SELECT sum(xact_commit)::bigint FROM pg_stat_database";
+        Ok(sqlx::query_scalar(sum).fetch_one(&self.pool).await?)
+    }
+
+    /// Waits until these sessions have ended.
+    async fn ended(&self, sessions: Vec<i32>) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = sqlx::query_scalar::<_, i64>(
+                "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)",
+            );
+            if left.bind(&sessions).fetch_one(&self.pool).await? == 0 {
+                return Ok(());
+            }
+            anyhow::ensure!(Instant::now() < until, "a session of Postgres does not end");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// The rate in what pgbench prints.
+fn rate(text: &str) -> Option<f64> {
+    let rate = text.lines().find_map(|line| line.strip_prefix("tps = "))?;
+    rate.split_whitespace().next()?.parse().ok()
 }
 
 impl Spent {
     #[expect(clippy::cast_precision_loss, reason = "counts of a bench are small")]
-    pub(super) fn between(start: &Reading, end: &Cpu, after: &Reading, wall: Duration) -> Self {
-        let postgres_s = end.postgres - start.cpu.postgres;
-        let service_s = end.service - start.cpu.service;
-        let client_s = end.client - start.cpu.client;
+    pub(super) fn between(start: &Reading, end: &Reading, wall: Duration) -> Self {
+        let postgres_s = end.postgres_s - start.postgres_s;
+        let service_s = end.service_s - start.service_s;
+        let client_s = end.client_s - start.client_s;
         let ours = postgres_s + service_s + client_s;
-        let others = end.machine - start.cpu.machine - ours;
+        let others = end.machine_s - start.machine_s - ours;
         Self {
             postgres_s,
             service_s,
             client_s,
-            commits: (after.commits - start.commits) as f64,
-            wal_bytes: (after.wal_bytes - start.wal_bytes) as f64,
-            rss_mb: resident_mb(),
-            other_cores: others.max(0.0) / wall.as_secs_f64(),
+            wal_bytes: (end.wal_bytes - start.wal_bytes) as f64,
+            rss_mb: process::resident_mb(),
+            other_cores: others.max(0.0) / wall.as_secs_f64().max(f64::EPSILON),
         }
     }
 }
 
-/// One process, as `/proc` tells it.
-struct Process {
-    parent: u32,
-    cpu_s: f64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn processes() -> anyhow::Result<HashMap<u32, Process>> {
-    let mut processes = HashMap::new();
-    for entry in fs::read_dir("/proc").context("/proc cannot be read")? {
-        let name = entry?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
+    #[test]
+    fn the_rate_is_found_in_what_pgbench_prints() {
+        let text = "number of clients: 8\nlatency average = 0.4 ms\ntps = 18123.456 (without initial connection time)\n";
+
+        assert_eq!(rate(text), Some(18_123.456));
+        assert_eq!(rate("pgbench: error"), None);
+    }
+
+    #[test]
+    fn what_is_not_ours_is_somebody_elses() {
+        let end = Reading {
+            postgres_s: 2.0,
+            service_s: 1.0,
+            client_s: 0.5,
+            machine_s: 5.5,
+            wal_bytes: 1_000,
         };
-        // One that ended meanwhile is none.
-        if let Some(process) = process(id) {
-            processes.insert(id, process);
-        }
+
+        let spent = Spent::between(&Reading::default(), &end, Duration::from_secs(4));
+
+        assert_eq!((spent.postgres_s, spent.wal_bytes), (2.0, 1_000.0));
+        assert_eq!(spent.other_cores, 0.5);
     }
-    Ok(processes)
-}
-
-fn process(id: u32) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name stands in brackets and may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
-    Some(Process {
-        parent: fields.get(1)?.parse().ok()?,
-        cpu_s: (ticks(11)? + ticks(12)?) / TICKS,
-    })
-}
-
-/// CPU of a process and of all below it.
-fn of_tree(processes: &HashMap<u32, Process>, root: u32) -> f64 {
-    let own = processes.get(&root).map_or(0.0, |one| one.cpu_s);
-    let children = processes.iter().filter(|(_, one)| one.parent == root);
-    own + children.map(|(id, _)| of_tree(processes, *id)).sum::<f64>()
-}
-
-/// CPU that the whole machine has used.
-fn machine() -> anyhow::Result<f64> {
-    let stat = fs::read_to_string("/proc/stat").context("/proc/stat cannot be read")?;
-    let first = stat.lines().next().unwrap_or_default();
-    let ticks: Vec<f64> = first
-        .split_whitespace()
-        .skip(1)
-        .filter_map(|one| one.parse().ok())
-        .collect();
-    // User, nice, system, irq, softirq: what is neither idle nor stolen.
-    let busy = [0, 1, 2, 5, 6].into_iter().filter_map(|at| ticks.get(at));
-    Ok(busy.sum::<f64>() / TICKS)
-}
-
-fn resident_mb() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    kib.unwrap_or(0.0) / 1024.0
 }
