@@ -4,6 +4,7 @@
 //! apart. Prints figures, and on standard error how they stand to the goals; never fails for a figure.
 
 mod backlog;
+mod chains;
 mod child;
 mod client;
 mod dag5;
@@ -43,6 +44,7 @@ enum Scenario {
     Layered(layered::Args),
     Backlog(backlog::Args),
     Replay(replay::Args),
+    Chains(chains::Args),
     #[command(hide = true)]
     Load(load::Args),
 }
@@ -55,6 +57,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         Scenario::Layered(args) => args.plan(),
         Scenario::Backlog(args) => args.plan(),
         Scenario::Replay(args) => args.plan()?,
+        Scenario::Chains(args) => return chains::run(&args, context),
         Scenario::Load(args) => return Box::pin(load::run(args, context)).await,
     };
     Box::pin(frame::run(plan, context)).await
