@@ -94,9 +94,12 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     let verifier = Verifier::new(config.bundle, NAME, clock.clone());
     let auth = Auth::new(verifier, NAME, PERMISSIONS);
     let pool = connect(&config.database_url, 6)?;
-    let engine_pool = connect(
+    let engine_pool = database::connect_unasked(
         &planned(&config.database_url),
-        2 + u32::try_from(config.committers)?,
+        PoolOptions {
+            max: 2 + u32::try_from(config.committers)?,
+            service: "hypha-svc",
+        },
     )?;
     let routes = Routes::new(ROUTES, config.receivers.clone());
     let relay = Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?;

@@ -110,6 +110,14 @@ impl<T> Receiver<T> {
     }
 }
 
+impl<T> Receiver<T> {
+    /// How many items wait, as far as nobody else is taking them right now.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.try_lock().map_or(0, |queue| queue.len())
+    }
+}
+
 /// A queue of at most `capacity` items (at least one) between callers and committers.
 #[must_use]
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {

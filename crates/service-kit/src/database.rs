@@ -28,6 +28,16 @@ pub struct BadAddress {
 
 /// Makes a pool without connecting: a database that is away is met by the first call, and by each until it is back.
 pub fn connect(url: &Secret, options: PoolOptions) -> Result<PgPool, BadAddress> {
+    make(url, options, true)
+}
+
+/// As [`connect`], but a connection is not asked whether it still lives before each use: that is a round trip. Whoever
+/// takes one must be ready to begin anew when it has died.
+pub fn connect_unasked(url: &Secret, options: PoolOptions) -> Result<PgPool, BadAddress> {
+    make(url, options, false)
+}
+
+fn make(url: &Secret, options: PoolOptions, ask: bool) -> Result<PgPool, BadAddress> {
     let PoolOptions { max, service } = options;
     let connect = PgConnectOptions::from_str(url.expose()).map_err(|_| BadAddress { service })?;
     let connect = connect.application_name(service).options([
@@ -38,6 +48,7 @@ pub fn connect(url: &Secret, options: PoolOptions) -> Result<PgPool, BadAddress>
     Ok(PgPoolOptions::new()
         .max_connections(max)
         .acquire_timeout(Duration::from_secs(3))
+        .test_before_acquire(ask)
         .connect_lazy_with(connect))
 }
 

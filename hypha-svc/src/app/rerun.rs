@@ -6,7 +6,6 @@ use cambium_hypha::EndState;
 use cambium_hypha::rerun::{Ended, done_again};
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
-use cambium_service_kit::database::retry_conflicts;
 use sha2::{Digest, Sha256};
 
 use super::App;
@@ -47,8 +46,7 @@ impl App {
         let split = self.split(wish).await?;
         let mut reply = reply(&split);
         if !wish.dry_run {
-            let launch_wish = to_launch(wish, &split, parent);
-            let started = retry_conflicts(5, || launch(&self.engine, &launch_wish)).await?;
+            let started = launch(&self.engine, to_launch(wish, &split, parent)).await?;
             reply.run_id = started.run.to_string();
         }
         Ok(reply)

@@ -76,7 +76,7 @@ impl App {
                     parent: Some(parent),
                     take_over: None,
                 };
-                retry_conflicts(5, || launch(&self.engine, &child)).await?
+                launch(&self.engine, child).await?
             }
         };
         let graph = if started.is_new {

@@ -30,6 +30,9 @@ use crate::store::event::{Transition, Transitions};
 /// Calls of one transaction, at most.
 pub(crate) const BATCH: usize = 256;
 
+/// How many dead connections a transaction may meet before it finds a live one: as many as the pool can hold.
+const DEAD: u32 = 20;
+
 /// How often a transaction that lost to another writer is tried again.
 const TRIES: u32 = 3;
 
@@ -176,6 +179,13 @@ fn open_next(
 pub(crate) async fn begin(
     pool: &PgPool,
 ) -> Result<sqlx::Transaction<'static, sqlx::Postgres>, Error> {
+    for _ in 0..DEAD {
+        match pool.begin().await {
+            // It had died unnoticed, and nothing was done on it yet.
+            Err(sqlx::Error::Io(_)) => {}
+            begun => return Ok(begun?),
+        }
+    }
     Ok(pool.begin().await?)
 }
 
@@ -271,6 +281,8 @@ async fn facts(
     match &settle.change {
         Change::TimeOut => facts.now = Some(store::now(conn).await?),
         Change::Park { signal, .. } if fenced.head.state == RUNNING && !fenced.head.failing => {
+            // One that was sent to the key ahead of the run may still lie there.
+            store::signal::attach_to(conn, settle.task.run).await?;
             facts.signal = store::signal::take(conn, settle.task.run, signal).await?;
         }
         _ => {}
@@ -390,7 +402,6 @@ async fn write_and_commit(
         runs: new_runs,
         changes,
         hot: plan.hot.iter().map(|planned| planned.row.clone()).collect(),
-        claims: assigned.claims.clone(),
         ends: std::mem::take(&mut plan.ends),
         events: events(plan),
         outbox: outbox::rows(&engine.routes, thanks),
@@ -399,6 +410,9 @@ async fn write_and_commit(
     if is_empty {
         tx.commit().await?;
         return Ok(Written::nothing());
+    }
+    if !assigned.claims.is_empty() {
+        store::engine::lease(&mut tx, &assigned.claims).await?;
     }
     let written = store::engine::write(&mut tx, &write).await?;
     prune::prune(&mut tx, engine.settings.event_limit, &write.events).await?;
@@ -470,7 +484,7 @@ impl Written {
 }
 
 impl Error {
-    fn is_conflict(&self) -> bool {
+    pub(crate) fn is_conflict(&self) -> bool {
         matches!(self.fault(), Some(database::Fault::Conflict))
     }
 

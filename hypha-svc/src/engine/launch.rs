@@ -45,8 +45,26 @@ pub(crate) struct Launch {
     pub(crate) take_over: Option<TakeOver>,
 }
 
-/// Starts the run, or finds the one that its key names.
-pub(crate) async fn launch(engine: &Engine, wish: &Launch) -> Result<Started, Error> {
+/// How often a start that lost to another writer is tried again.
+const TRIES: u32 = 5;
+
+/// Starts the run, or finds the one that its key names. In a task of its own: a caller that gives up must not leave a
+/// transaction half told.
+pub(crate) async fn launch(engine: &Engine, wish: Launch) -> Result<Started, Error> {
+    let engine = engine.clone();
+    let launched = tokio::spawn(async move {
+        for _ in 0..TRIES {
+            match once(&engine, &wish).await {
+                Err(error) if error.is_conflict() => {}
+                done => return done,
+            }
+        }
+        Err(Error::Contended)
+    });
+    launched.await.map_err(|_| Error::Stopping)?
+}
+
+async fn once(engine: &Engine, wish: &Launch) -> Result<Started, Error> {
     // A child's start is fenced by its parent's lease.
     engine.listen().await?;
     let mut tx = commit::begin(&engine.pool).await?;
@@ -105,7 +123,7 @@ async fn admit(
     Ok(())
 }
 
-/// Inserts the run's row, and gives it the signals that were sent to its key.
+/// Inserts the run's row and the signals that come with it.
 async fn insert(conn: &mut PgConnection, wish: &Launch) -> Result<(), Error> {
     let (start, info) = (&wish.start, &wish.start.info);
     let new = Launched {
@@ -136,7 +154,6 @@ async fn insert(conn: &mut PgConnection, wish: &Launch) -> Result<(), Error> {
         };
         store::signal::insert(conn, &signal).await?;
     }
-    store::signal::attach(conn).await?;
     Ok(())
 }
 
@@ -191,8 +208,13 @@ async fn resume(
     take_over: &TakeOver,
 ) -> Result<(), Error> {
     let info = &start.info;
+    // Held to the end: nobody forgets it while it is copied.
+    let source = take_over.from.run;
+    store::run::lock(conn, source)
+        .await?
+        .ok_or(Error::NoRun(source))?;
     let nodes: Vec<i32> = take_over.ends.iter().map(|(n, _)| signed(*n)).collect();
-    let taken = store::run::take_over(conn, take_over.from.run, info.run, &nodes).await?;
+    let taken = store::run::take_over(conn, source, info.run, &nodes).await?;
     begin(plan, start, taken);
     let graph = info.graph();
     let looks = |n: u32| {

@@ -36,6 +36,15 @@ impl Op {
         }
     }
 
+    /// How many tasks or runs it changes.
+    pub(crate) fn changes(&self) -> usize {
+        match self {
+            Self::Start(..) => 1,
+            Self::Settle(settles, _) => settles.list.len(),
+            Self::Look => 0,
+        }
+    }
+
     /// Whether it depends on a lease being alive, or over.
     pub(crate) fn judges_a_lease(&self) -> bool {
         let Self::Settle(settles, _) = self else {

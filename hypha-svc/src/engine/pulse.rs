@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Engine;
+use super::{Engine, commit};
 use crate::error::Error;
 use crate::store;
 
@@ -49,9 +49,11 @@ impl Engine {
     /// Notes that we listen.
     pub(crate) async fn note_pulse(&self) -> Result<(), Error> {
         let sent = Instant::now();
-        let mut conn = self.pool.acquire().await?;
+        let mut tx = commit::begin(&self.pool).await?;
         let lease = i64::try_from(self.settings.lease.as_millis()).unwrap_or(i64::MAX);
-        if store::pulse::beat(&mut conn, lease).await? {
+        let was_deaf = store::pulse::beat(&mut tx, lease).await?;
+        tx.commit().await?;
+        if was_deaf {
             tracing::warn!("nobody listened for a while: every open lease got a full term");
         }
         self.pulse.note(sent);

@@ -1,4 +1,5 @@
-//! The committer: drains the calls that wait and runs one transaction for all of them. Never waits when idle.
+//! The committer: drains the calls that wait and runs one transaction for all of them. Waits for company only when the last
+//! transaction had some: whoever it answered is about to call again, and a lone call must not pay for a whole transaction.
 
 use std::time::Duration;
 
@@ -17,8 +18,18 @@ const PART: usize = 8 << 20;
 /// When another transaction holds the run of what was found, a later look finds it free.
 const LATER: Duration = Duration::from_millis(5);
 
+/// So many changes in one transaction are company.
+const COMPANY: usize = 4;
+
+/// How long the next transaction waits for as many again: about what the rest of a transaction costs.
+const GATHER: Duration = Duration::from_millis(1);
+
 pub(crate) async fn commit(engine: Engine, ops: batch::Receiver<Op>, stop: Stop) {
+    let mut changes = 0;
     loop {
+        if changes >= COMPANY && ops.waiting() < changes {
+            tokio::time::sleep(GATHER).await;
+        }
         let drained = tokio::select! {
             biased;
             drained = ops.drain(BATCH) => drained,
@@ -27,6 +38,7 @@ pub(crate) async fn commit(engine: Engine, ops: batch::Receiver<Op>, stop: Stop)
         let Some(batch) = drained else {
             return;
         };
+        changes = batch.iter().map(Op::changes).sum();
         let mut again = Again::default();
         for part in parts(batch, Op::weight, PART) {
             let done = run(&engine, part).await;

@@ -14,10 +14,10 @@ mod claim;
 mod fence;
 mod write;
 
-pub(crate) use claim::{Candidate, Search, candidates};
+pub(crate) use claim::{Candidate, Claim, Search, candidates, lease};
 pub(crate) use fence::{Fence, FenceRequest, Fenced, HotRow, RunHead, fence};
 pub(crate) use write::{
-    Claim, Counts, NewEnd, NewEvents, NewHot, NewRun, RunChange, Write, Written, write,
+    Counts, NewEnd, NewEvents, NewHot, NewRun, RunChange, Write, Written, write,
 };
 
 /// Names a task in the store: node `n` of a run, member `i` of its fan-out from 1, or 0 for the node itself.

@@ -71,6 +71,21 @@ pub(crate) async fn take(
     Ok(row.map(|row| row.payload))
 }
 
+/// Gives a run the signals that were sent to its key ahead of it.
+pub(crate) async fn attach_to(conn: &mut PgConnection, run: RunId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        UPDATE hypha.signal s SET run_id = $1
+        WHERE s.run_id IS NULL
+          AND (s.workspace_id, s.request_key) = (SELECT r.workspace_id, r.request_key FROM hypha.run r WHERE r.run_id = $1)
+        "#,
+        run.as_uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Gives signals sent ahead to the runs that have started since. Returns how many.
 pub(crate) async fn attach(conn: &mut PgConnection) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(

@@ -1,8 +1,9 @@
 //! Ready work that no transaction leased when it made it ready.
 
+use cambium_kernel::{AgentId, LeaseId};
 use sqlx::PgConnection;
 
-use super::TaskKey;
+use super::{TaskKey, signed};
 
 /// A ready row that could be leased, and whose row lock this transaction holds.
 #[derive(Clone, Debug)]
@@ -62,4 +63,49 @@ pub(crate) async fn candidates(
         resumed: row.resumed,
     });
     Ok(candidates.collect())
+}
+
+/// A ready row to lease.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) task: TaskKey,
+    pub(crate) epoch: i32,
+    pub(crate) lease: LeaseId,
+    pub(crate) reg: i32,
+    pub(crate) agent: AgentId,
+    pub(crate) lease_ms: i64,
+    pub(crate) run_ms: Option<i64>,
+}
+
+/// Leases ready rows whose locks this transaction holds, as [`candidates`] took them.
+///
+/// An upsert finds each row by its key. An update that is joined with a list may read the whole table for it, once a plan
+/// was made while the table was small: no row is ever inserted here.
+pub(crate) async fn lease(conn: &mut PgConnection, claims: &[Claim]) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        INSERT INTO hypha.hot AS h (run_id, n, i, state, prio, queue, turn, epoch, failures, losses, lease_id, reg, agent_id,
+                                    until, deadline)
+        SELECT u.run_id, u.n, u.i, 1, 0, 0, 0, u.epoch, 0, 0, u.lease_id, u.reg, u.agent_id,
+               hypha.now() + u.lease_ms * interval '1 ms', hypha.now() + u.run_ms * interval '1 ms'
+        FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::uuid[], $6::int[], $7::uuid[], $8::bigint[], $9::bigint[])
+             AS u (run_id, n, i, epoch, lease_id, reg, agent_id, lease_ms, run_ms)
+        ON CONFLICT (run_id, n, i) DO UPDATE
+        SET state = 1, epoch = h.epoch + 1, lease_id = excluded.lease_id, reg = excluded.reg, agent_id = excluded.agent_id,
+            until = excluded.until, deadline = least(excluded.deadline, h.total_until)
+        WHERE h.state = 0 AND h.epoch = excluded.epoch
+        "#,
+        &column!(claims, c => c.task.run.as_uuid()),
+        &column!(claims, c => signed(c.task.n)),
+        &column!(claims, c => signed(c.task.i)),
+        &column!(claims, c => c.epoch),
+        &column!(claims, c => c.lease.as_uuid()),
+        &column!(claims, c => c.reg),
+        &column!(claims, c => c.agent.as_uuid()),
+        &column!(claims, c => c.lease_ms),
+        &column!(claims, c => c.run_ms) as &[Option<i64>],
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

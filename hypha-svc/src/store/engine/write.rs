@@ -79,18 +79,6 @@ pub(crate) struct NewHot {
     pub(crate) resumed: bool,
 }
 
-/// A ready row to lease.
-#[derive(Clone, Debug)]
-pub(crate) struct Claim {
-    pub(crate) task: TaskKey,
-    pub(crate) epoch: i32,
-    pub(crate) lease: LeaseId,
-    pub(crate) reg: i32,
-    pub(crate) agent: AgentId,
-    pub(crate) lease_ms: i64,
-    pub(crate) run_ms: Option<i64>,
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct NewEnd {
     pub(crate) task: TaskKey,
@@ -124,7 +112,6 @@ pub(crate) struct Write {
     pub(crate) runs: Vec<NewRun>,
     pub(crate) changes: Vec<RunChange>,
     pub(crate) hot: Vec<NewHot>,
-    pub(crate) claims: Vec<Claim>,
     pub(crate) ends: Vec<NewEnd>,
     pub(crate) events: Vec<NewEvents>,
     pub(crate) outbox: Vec<Row>,
@@ -156,7 +143,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
             SELECT u.run_id, u.workspace_id, u.request_key, u.body_hash, u.graph_hash, u.graph_name, u.graph_version,
                    t.at, u.input, u.open, u.open, u.seq, u.retain_days
             FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::int[], $8::bytea[],
-                        $9::int[], $10::int[], $86::smallint[])
+                        $9::int[], $10::int[], $77::smallint[])
                  AS u (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version, input, open, seq,
                        retain_days), t
             ORDER BY u.workspace_id, u.request_key
@@ -176,7 +163,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
                 dead_ends = CASE WHEN u.chain_length IS NOT NULL THEN 0 END
             FROM unnest($11::uuid[], $12::smallint[], $13::bool[], $14::bool[], $15::int[], $16::int[], $17::int[], $18::int[],
                         $19::int[], $20::int[], $21::int[], $22::int[], $23::int[], $24::int[], $25::bigint[], $26::int[],
-                        $27::int[], $28::int[], $29::int[], $30::int[], $31::int[], $85::int[])
+                        $27::int[], $28::int[], $29::int[], $30::int[], $31::int[], $76::int[])
                  AS u (run_id, state, paused, failing, open, seq, succeeded, failed, skipped, omitted, cancelled, total,
                        unhandled, gratitude, cost, unmeasured, chain_length, chain_breadth, total_handoffs,
                        consumed_outputs, total_outputs, in_vain), t
@@ -196,41 +183,27 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
                  AS u (run_id, n, i, fresh, state, prio, queue, epoch, failures, losses, lease_id, reg, agent_id, until_ms,
                        until_at, deadline_ms, total_ms, total_until, sources, resumed, k), t
             WHERE NOT u.fresh OR u.run_id IN (SELECT run_id FROM new_run)
-        ), claimed AS (
-            UPDATE hypha.hot h
-            SET state = 1, epoch = h.epoch + 1, lease_id = u.lease_id, reg = u.reg, agent_id = u.agent_id,
-                until = t.at + u.lease_ms * interval '1 ms',
-                deadline = least(t.at + u.run_ms * interval '1 ms', h.total_until)
-            FROM unnest($52::uuid[], $53::int[], $54::int[], $55::int[], $56::uuid[], $57::int[], $58::uuid[], $59::bigint[],
-                        $60::bigint[])
-                 AS u (run_id, n, i, epoch, lease_id, reg, agent_id, lease_ms, run_ms), t
-            WHERE h.run_id = u.run_id AND h.n = u.n AND h.i = u.i AND h.state = 0 AND h.epoch = u.epoch
         ), ended AS (
             INSERT INTO hypha.task_end (run_id, n, i, state, epoch, failures, losses, agent_id, lease_id, body_hash, at,
                                         cost_micro_usd, measured, sources, code, detail, output)
             SELECT u.run_id, u.n, u.i, u.state, u.epoch, u.failures, u.losses, u.agent_id, u.lease_id, u.body_hash, t.at,
                    u.cost, u.measured, u.sources, u.code, u.detail, u.output
-            FROM unnest($61::uuid[], $62::int[], $63::int[], $64::smallint[], $65::int[], $66::smallint[], $67::smallint[],
-                        $68::uuid[], $69::uuid[], $70::bigint[], $71::bigint[], $72::bool[], $73::bytea[], $74::text[],
-                        $75::text[], $76::bytea[])
+            FROM unnest($52::uuid[], $53::int[], $54::int[], $55::smallint[], $56::int[], $57::smallint[], $58::smallint[],
+                        $59::uuid[], $60::uuid[], $61::bigint[], $62::bigint[], $63::bool[], $64::bytea[], $65::text[],
+                        $66::text[], $67::bytea[])
                  AS u (run_id, n, i, state, epoch, failures, losses, agent_id, lease_id, body_hash, cost, measured, sources,
                        code, detail, output), t
-        ), attached AS ( -- signals that were sent to the key ahead of its run
-            UPDATE hypha.signal s SET run_id = u.run_id
-            FROM unnest($1::uuid[], $2::text[], $3::text[]) AS u (run_id, workspace_id, request_key)
-            WHERE s.run_id IS NULL AND s.workspace_id = u.workspace_id AND s.request_key = u.request_key
-              AND u.run_id IN (SELECT run_id FROM new_run)
         ), told AS (
             INSERT INTO hypha.event (run_id, seq, k, at, body)
             SELECT u.run_id, u.seq, u.k, t.at, u.body
-            FROM unnest($77::uuid[], $78::bool[], $79::int[], $80::int[], $81::bytea[]) AS u (run_id, fresh, seq, k, body), t
+            FROM unnest($68::uuid[], $69::bool[], $70::int[], $71::int[], $72::bytea[]) AS u (run_id, fresh, seq, k, body), t
             WHERE NOT u.fresh OR u.run_id IN (SELECT run_id FROM new_run)
         ), sent AS (
             INSERT INTO hypha.outbox (receiver, body)
-            SELECT u.receiver, u.body FROM unnest($82::text[], $83::bytea[]) AS u (receiver, body)
+            SELECT u.receiver, u.body FROM unnest($73::text[], $74::bytea[]) AS u (receiver, body)
         )
         SELECT t.at AS "at!", coalesce((SELECT array_agg(run_id) FROM new_run), '{}') AS "started!",
-               CASE WHEN $84::text IS NOT NULL THEN pg_notify('hypha_ready', $84)::text END AS told
+               CASE WHEN $75::text IS NOT NULL THEN pg_notify('hypha_ready', $75)::text END AS told
         FROM t
         "#,
         &column!(w.runs, r => r.run.as_uuid()),
@@ -284,15 +257,6 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         &column!(w.hot, h => h.total_until) as &[Option<DateTime<Utc>>],
         &column!(w.hot, h => h.sources.clone()) as &[Option<Vec<u8>>],
         &column!(w.hot, h => h.resumed),
-        &column!(w.claims, c => c.task.run.as_uuid()),
-        &column!(w.claims, c => signed(c.task.n)),
-        &column!(w.claims, c => signed(c.task.i)),
-        &column!(w.claims, c => c.epoch),
-        &column!(w.claims, c => c.lease.as_uuid()),
-        &column!(w.claims, c => c.reg),
-        &column!(w.claims, c => c.agent.as_uuid()),
-        &column!(w.claims, c => c.lease_ms),
-        &column!(w.claims, c => c.run_ms) as &[Option<i64>],
         &column!(w.ends, e => e.task.run.as_uuid()),
         &column!(w.ends, e => signed(e.task.n)),
         &column!(w.ends, e => signed(e.task.i)),
