@@ -1,11 +1,13 @@
 //! Work that only takes time: for demonstrations, replays of recorded runs, and failure paths. Has no effect at all.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use cambium_kernel::{Clock as _, SystemClock};
 use cambium_proto::hypha::v1::Usage;
 use serde::{Deserialize, Serialize};
 
+use super::task::{Resumed, resumed};
 use super::{Failure, Outcome, Task, Work};
 
 /// Does what a node's config says under `simulate`.
@@ -24,6 +26,30 @@ struct Plan {
     /// How many attempts fail; absent with a `fail_code` is all of them.
     fail_times: Option<i32>,
     fail_code: Option<String>,
+    park: Option<Park>,
+}
+
+/// A wait for somebody's word.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Park {
+    signal: String,
+    /// How long at most; absent is for as long as it takes.
+    for_s: Option<f64>,
+}
+
+impl Park {
+    /// People are not hurried: the wait is shortened only by a speed that was asked for.
+    fn outcome(self, speed: Option<f64>, now: SystemTime) -> Outcome {
+        let longest = self.for_s.map(|for_s| for_s / speed.unwrap_or(1.0));
+        let longest = longest.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        Outcome::Parked {
+            signal: self.signal,
+            until: longest
+                .and_then(|longest| now.checked_add(longest))
+                .map(Into::into),
+            checkpoint: Bytes::new(),
+        }
+    }
 }
 
 impl Plan {
@@ -60,17 +86,24 @@ struct Output<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<u32>,
     inputs: Vec<&'a str>,
+    /// What was waited for, and whether it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumption: Option<Resumed<'a>>,
 }
 
 impl Work for Simulate {
     async fn run(&self, mut task: Task) -> Outcome {
         let plan = Plan::of(&task.config);
+        let is_resumed = task.resumption.is_some();
         let takes = plan.takes(self.speed);
-        if !takes.is_zero() {
+        if !takes.is_zero() && !is_resumed {
             tokio::select! {
                 () = tokio::time::sleep(takes) => {}
                 _ = task.orders.stopped() => return Outcome::Stopped,
             }
+        }
+        if let Some(park) = plan.park.clone().filter(|_| !is_resumed) {
+            return park.outcome(self.speed, SystemClock.now().into());
         }
         let usage = Some(Usage {
             micro_usd: self.micro_usd,
@@ -96,6 +129,7 @@ fn output(task: &Task) -> Bytes {
         node: &task.node,
         index: task.index,
         inputs: task.inputs.iter().map(|(key, _)| key.as_str()).collect(),
+        resumption: task.resumption.as_ref().and_then(|it| resumed(it).ok()),
     };
     serde_json::to_vec(&output)
         .map(Bytes::from)
@@ -104,7 +138,7 @@ fn output(task: &Task) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use cambium_proto::hypha::v1::Attempt;
+    use cambium_proto::hypha::v1::{Attempt, Resumption};
 
     use super::*;
     use crate::worker::{Order, Orders, Why};
@@ -169,6 +203,55 @@ mod tests {
         assert_eq!(plan.takes(Some(10.0)), Duration::from_secs(3));
         assert_eq!(plan.takes(None), Duration::ZERO);
         assert_eq!(plan.takes(Some(0.0)), Duration::ZERO);
+    }
+
+    #[tokio::test]
+    async fn it_parks_once_and_then_says_what_it_heard() {
+        let config = r#"{"simulate":{"park":{"signal":"approval"}}}"#;
+        let heard = Resumption {
+            signal: "approval".to_owned(),
+            payload: Bytes::from_static(br#"{"approved":true}"#),
+            ..Resumption::default()
+        };
+        let resumed = Task {
+            resumption: Some(heard),
+            ..task(config, 1)
+        };
+
+        let parked = Simulate::default().run(task(config, 1)).await;
+        let completed = Simulate::default().run(resumed).await;
+
+        let expected = Outcome::Parked {
+            signal: "approval".to_owned(),
+            until: None,
+            checkpoint: Bytes::new(),
+        };
+        assert_eq!(parked, expected);
+        let Outcome::Completed { output, .. } = completed else {
+            panic!("{completed:?}");
+        };
+        let output: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        let heard = serde_json::json!({
+            "checkpoint": null, "signal": "approval", "payload": {"approved": true}, "timed_out": false,
+        });
+        assert_eq!(output["resumption"], heard);
+    }
+
+    #[test]
+    fn a_wait_for_people_is_shortened_by_a_speed_alone() {
+        let now = SystemTime::UNIX_EPOCH;
+        let seconds = |speed| {
+            let park = Park {
+                signal: "approval".to_owned(),
+                for_s: Some(30.0),
+            };
+            match park.outcome(speed, now) {
+                Outcome::Parked { until, .. } => until.unwrap().seconds,
+                other => panic!("{other:?}"),
+            }
+        };
+
+        assert_eq!((seconds(None), seconds(Some(10.0))), (30, 3));
     }
 
     #[tokio::test]

@@ -65,7 +65,7 @@ impl Task {
             item: self.index.map(|_| raw(&self.item)).transpose()?,
             index: self.index,
             attempt: self.attempt,
-            resumption: self.resumption.as_ref().map(resumption).transpose()?,
+            resumption: self.resumption.as_ref().map(resumed).transpose()?,
             traceparent: &self.traceparent,
         };
         serde_json::to_string(&document)
@@ -92,8 +92,9 @@ struct Document<'a> {
     traceparent: &'a str,
 }
 
+/// What a parked task hears when it goes on.
 #[derive(Serialize)]
-struct Resumed<'a> {
+pub(super) struct Resumed<'a> {
     checkpoint: Option<&'a RawValue>,
     signal: &'a str,
     payload: Option<&'a RawValue>,
@@ -113,7 +114,7 @@ impl Serialize for Inputs<'_> {
     }
 }
 
-fn resumption(resumption: &Resumption) -> Result<Resumed<'_>, serde_json::Error> {
+pub(super) fn resumed(resumption: &Resumption) -> Result<Resumed<'_>, serde_json::Error> {
     Ok(Resumed {
         checkpoint: raw(&resumption.checkpoint)?,
         signal: &resumption.signal,
