@@ -7,6 +7,7 @@
 )]
 
 mod demo;
+mod examples;
 mod faults;
 mod first_steps;
 mod reflection;

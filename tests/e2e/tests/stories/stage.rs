@@ -145,8 +145,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(home: &Path, words: &[&str], log: PathBuf) -> Self {
-        let child = command(home, words)
+    fn start(mut command: Command, log: PathBuf) -> Self {
+        let child = command
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -179,6 +179,11 @@ impl Running {
         wait_until(COMMAND, text, async || self.log().contains(text)).await;
     }
 
+    /// Ends it as a crash would.
+    pub(crate) fn kill(self) {
+        self.group.signal(Signal::SIGKILL);
+    }
+
     /// Asks it to stop, and tells its exit code.
     pub(crate) async fn stop(mut self) -> i32 {
         self.group.signal(Signal::SIGTERM);
@@ -209,20 +214,20 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn open() -> Self {
-        Self::in_folder(TempDir::new().unwrap()).await
+        Self::in_folder(TempDir::new().unwrap(), "0").await
     }
 
-    async fn in_folder(folder: TempDir) -> Self {
+    async fn in_folder(folder: TempDir, port: &str) -> Self {
         let (home, data) = (folder.path(), folder.path().join("data"));
         let words = [
             "up",
             "--port",
-            "0",
+            port,
             "--json",
             "--data",
             data.to_str().unwrap(),
         ];
-        let mut up = Running::start(home, &words, home.join("up.log"));
+        let mut up = Running::start(command(home, &words), home.join("up.log"));
         let started: Value = serde_json::from_str(&up.line().await).unwrap();
         Self {
             up,
@@ -231,11 +236,11 @@ impl Stage {
         }
     }
 
-    /// Stops the stack in order and starts it on the same folder.
+    /// Stops the stack in order and starts it on the same folder and port.
     pub(crate) async fn reopen(self) -> Self {
-        let Self { up, folder, .. } = self;
+        let Self { up, url, folder } = self;
         assert_eq!(up.stop().await, 0);
-        Self::in_folder(folder).await
+        Self::in_folder(folder, url.rsplit(':').next().unwrap()).await
     }
 
     pub(crate) fn data(&self) -> String {
@@ -265,8 +270,13 @@ impl Stage {
     pub(crate) fn worker(&self, name: &str, words: &[&str]) -> Running {
         let data = self.data();
         let words = [&["worker", "--name", name, "--data", &data], words].concat();
+        self.start(name, command(self.folder.path(), &words))
+    }
+
+    /// Any other process beside the stack.
+    pub(crate) fn start(&self, name: &str, command: Command) -> Running {
         let log = self.folder.path().join(format!("{name}.log"));
-        Running::start(self.folder.path(), &words, log)
+        Running::start(command, log)
     }
 
     /// Writes a file that commands can name.
