@@ -1,1 +1,4 @@
-//! Stories over real processes; everything is under `tests/`. Ships nothing.
+//! What the stories under `tests/` and the worker process that they start have in common. Ships nothing.
+
+pub mod hand;
+pub mod part;
