@@ -5,6 +5,7 @@ use std::time::Duration;
 use cambium_e2e::part::Alone;
 use cambium_proto::hypha::v1::{Run, RunState};
 use cambium_testkit::wait_until;
+use tokio::time::Instant;
 use tonic::Code;
 
 use crate::house::account::Account;
@@ -72,8 +73,17 @@ async fn a_database_that_went_away_is_unavailable_until_it_is_back() {
     })
     .await;
     house.revive_postgres().await;
-
+    let back = Instant::now();
+    desk.until(&run, STEP, "calls are answered again", |_| true)
+        .await;
+    let answered = back.elapsed();
     let ended = desk.ended(&run, STEP).await;
+
+    println!(
+        "answered {answered:?} after the database was back, done after {:?}",
+        back.elapsed()
+    );
+    assert!(answered < Duration::from_secs(5));
     assert_eq!(ended.state(), RunState::Succeeded);
     assert_eq!(ended.tasks.unwrap().succeeded, 200);
     assert_eq!(ended.gratitude, ended.gift.unwrap().total_handoffs);

@@ -23,6 +23,7 @@ use cambium_service_kit::migrate;
 use cambium_service_kit::postgres::{Listen, Options as PostgresOptions, Private};
 use cambium_service_kit::token::{Issuer, SigningKey};
 use cambium_testkit::{Keys, wait_until};
+use futures::future::join_all;
 use nix::sys::signal::{Signal as Kill, kill};
 use nix::unistd::Pid;
 use sqlx::PgPool;
@@ -113,7 +114,15 @@ impl House {
         self.replicas[replica].kill().await;
     }
 
-    /// Stops a replica in the middle of whatever it does.
+    /// Stops all replicas in the middle of whatever they do.
+    pub(crate) async fn pause_all(&self) {
+        join_all(self.replicas.iter().map(Replica::pause)).await;
+    }
+
+    pub(crate) fn resume_all(&self) {
+        self.replicas.iter().for_each(Replica::resume);
+    }
+
     pub(crate) async fn pause(&self, replica: usize) {
         self.replicas[replica].pause().await;
     }

@@ -1,4 +1,4 @@
-//! Work that lost its worker: how soon it goes on, and that nothing counts twice.
+//! Work that lost its worker, and workers that lost the service: how soon it goes on, and that nothing counts twice.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use cambium_testkit::wait_until;
 use uuid::Uuid;
 
 use crate::house::account::Account;
+use crate::house::actor::Actor;
 use crate::house::desk::Desk;
 use crate::house::graphs::gated;
 use crate::house::{House, Plan};
@@ -128,4 +129,91 @@ async fn a_database_that_dies_in_the_middle_of_a_recovery_strands_no_task() {
     house.must_run();
     assert_eq!(account.lost, 50, "each lease of the dead worker, once");
     println!("300 tasks ended; 50 leases were lost with their worker, none with the database");
+}
+
+/// What holds 16 leases at two replicas while the service is away.
+struct Fleet {
+    run: String,
+    desk: Desk,
+    _workers: [Actor; 2],
+}
+
+const DEAF: Duration = Duration::from_secs(3);
+/// Shorter than the service is away.
+const LEASE_MS: u64 = 2_000;
+
+/// Gaps whose open leases, given a full term anew, have had the time to run out and be swept.
+const PAST: &str =
+    "SELECT count(*) FROM hypha.outage WHERE to_at + interval '4 seconds' < hypha.now()";
+const OUTAGES: &str = "SELECT count(*) FROM hypha.outage";
+
+impl Fleet {
+    async fn hold(house: &House) -> Self {
+        let agent = house.agent("ada").await;
+        let desk = house.desk(0);
+        let workers = [
+            house.worker(0, &agent, patient(house, "w0", 8)).await,
+            house.worker(1, &agent, patient(house, "w1", 8)).await,
+        ];
+        house.until_number(STEP, REGISTERED, 2).await;
+        let run = desk.start(&gated("fleet", 16), "null").await;
+        desk.until_gated(&run, 16).await;
+        Self {
+            run,
+            desk,
+            _workers: workers,
+        }
+    }
+
+    /// Nobody has lost a lease; and so it stays to the end.
+    async fn assert_kept(&self, house: &House, outages: i64) {
+        house.until_number(STEP, PAST, outages).await;
+        self.desk.until_gated(&self.run, 16).await;
+        house.open_gate();
+        let account = assert_all_once(&self.desk, &self.run, 16).await;
+        assert_eq!(account.lost, 0, "our own deafness is no loss");
+        assert!(account.leased.values().all(|leases| *leases == 1));
+        let tasks = self.desk.tasks(&self.run).await;
+        assert!(tasks.values().all(|task| task.lease_losses == 0));
+        assert_eq!(
+            house.number(OUTAGES).await,
+            outages,
+            "each gap is noted once"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_lease_is_lost_to_a_database_that_was_away_for_longer_than_the_lease() {
+    let plan = Plan::default().durable().set("HYPHA_LEASE_MS", LEASE_MS);
+    let mut house = House::open(plan).await;
+    let fleet = Fleet::hold(&house).await;
+
+    house.kill_postgres();
+    tokio::time::sleep(DEAF).await; // so long it stays away
+    house.revive_postgres().await;
+
+    fleet.assert_kept(&house, 1).await;
+    house.must_run();
+    let gap = "SELECT (extract(epoch FROM to_at - from_at) * 1000)::bigint FROM hypha.outage";
+    println!(
+        "16 leases of {LEASE_MS} ms outlived an outage of {} ms",
+        house.number(gap).await
+    );
+}
+
+#[tokio::test]
+async fn no_lease_is_lost_while_all_replicas_stand_still() {
+    let house = House::open(Plan::default().set("HYPHA_LEASE_MS", LEASE_MS)).await;
+    let fleet = Fleet::hold(&house).await;
+
+    for round in 1..=3 {
+        house.pause_all().await;
+        tokio::time::sleep(DEAF).await; // so long they stand still
+        house.resume_all();
+        house.until_number(STEP, PAST, round).await;
+    }
+
+    fleet.assert_kept(&house, 3).await;
+    println!("16 leases of {LEASE_MS} ms outlived 3 pauses of {DEAF:?}");
 }
