@@ -6,6 +6,7 @@
     reason = "helpers of tests are tests to everyone but the lint"
 )]
 
+mod cancel;
 mod demo;
 mod examples;
 mod faults;

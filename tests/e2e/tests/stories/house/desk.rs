@@ -8,8 +8,8 @@ use cambium_client::Connection;
 use cambium_e2e::hand::WORKSPACE;
 use cambium_proto::hypha::v1::watch_run_response::Item;
 use cambium_proto::hypha::v1::{
-    GetOutputRequest, GetRunRequest, Graph, ListTasksRequest, PutGraphRequest, Run, RunEvent,
-    RunState, StartRunRequest, Task, TaskState, WatchRunRequest, WatchRunResponse,
+    CancelRunRequest, GetOutputRequest, GetRunRequest, Graph, ListTasksRequest, PutGraphRequest,
+    Run, RunEvent, RunState, StartRunRequest, Task, TaskState, WatchRunRequest, WatchRunResponse,
 };
 use cambium_testkit::wait_until;
 use serde_json::Value;
@@ -160,6 +160,18 @@ impl Desk {
         };
         let reply = self.0.runs().get_output(request).await.unwrap();
         serde_json::from_slice(&reply.into_inner().output).unwrap()
+    }
+
+    pub(crate) async fn cancel(&self, run: &str, grace: Duration) -> RunState {
+        let request = CancelRunRequest {
+            workspace_id: WORKSPACE.to_owned(),
+            request_id: Uuid::now_v7().to_string(),
+            run_id: run.to_owned(),
+            reason: "asked by a story".to_owned(),
+            grace_ms: Some(u32::try_from(grace.as_millis()).unwrap()),
+        };
+        let reply = self.0.runs().cancel_run(request).await.unwrap();
+        reply.into_inner().state()
     }
 }
 
