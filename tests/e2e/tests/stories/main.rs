@@ -11,6 +11,7 @@ mod demo;
 mod examples;
 mod faults;
 mod first_steps;
+mod history;
 mod house;
 mod recovery;
 mod reflection;
