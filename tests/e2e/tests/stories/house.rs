@@ -109,6 +109,11 @@ impl House {
         .await;
     }
 
+    /// Starts a replica, where it was, and waits for nothing.
+    pub(crate) fn launch_unseen(&mut self, replica: usize) {
+        self.replicas[replica].start();
+    }
+
     /// As a crash would.
     pub(crate) async fn kill(&mut self, replica: usize) {
         self.replicas[replica].kill().await;

@@ -7,6 +7,7 @@
 )]
 
 mod cancel;
+mod chaos;
 mod demo;
 mod examples;
 mod faults;

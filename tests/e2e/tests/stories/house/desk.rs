@@ -65,10 +65,18 @@ impl Desk {
     }
 
     pub(crate) async fn run(&self, run: &str) -> Result<Run, Status> {
+        self.find(run, "").await
+    }
+
+    pub(crate) async fn run_of_key(&self, key: &str) -> Result<Run, Status> {
+        self.find("", key).await
+    }
+
+    async fn find(&self, run: &str, key: &str) -> Result<Run, Status> {
         let request = GetRunRequest {
             workspace_id: WORKSPACE.to_owned(),
             run_id: run.to_owned(),
-            request_key: String::new(),
+            request_key: key.to_owned(),
         };
         let reply = self.0.runs().get_run(request).await?;
         Ok(reply.into_inner().run.unwrap())
