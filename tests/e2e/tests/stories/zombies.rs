@@ -124,8 +124,8 @@ async fn a_worker_that_was_paused_past_its_lease_is_refused_whatever_it_says() {
     println!("12 calls of a zombie refused, before and after the task was done by another");
 }
 
-#[tokio::test]
-async fn a_worker_that_was_replaced_gets_nothing_more_and_finishes_what_it_holds() {
+/// A worker that is replaced by a process at that replica while it holds a task and waits for more.
+async fn replace(at: usize) {
     let house = House::open(Plan::default()).await;
     let agent = house.agent("ada").await;
     let desk = house.desk(0);
@@ -139,7 +139,7 @@ async fn a_worker_that_was_replaced_gets_nothing_more_and_finishes_what_it_holds
     let held = desk.start(&gated("held", 1), "null").await;
     desk.until_gated(&held, 1).await;
 
-    let new = house.worker_named("w", 0, &agent, alone("new")).await;
+    let new = house.worker_named("w", at, &agent, alone("new")).await;
     new.logs("registered").await;
     let keys: Vec<String> = (0..20).map(|n| format!("k{n}")).collect();
     let later = desk.start(&graph("later", &keys.join(" ")), "null").await;
@@ -166,6 +166,16 @@ async fn a_worker_that_was_replaced_gets_nothing_more_and_finishes_what_it_holds
     }
     assert_eq!(old.ended(STEP).await, "replaced");
     println!("the newer incarnation did 20 tasks, the older what it held");
+}
+
+#[tokio::test]
+async fn a_worker_that_was_replaced_gets_nothing_more_and_finishes_what_it_holds() {
+    replace(0).await;
+}
+
+#[tokio::test]
+async fn a_worker_that_was_replaced_at_another_replica_gets_nothing_more_either() {
+    replace(1).await;
 }
 
 #[tokio::test]
