@@ -25,6 +25,7 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod prune;
 pub(crate) mod pulse;
+pub(crate) mod settle;
 pub(crate) mod steer;
 pub(crate) mod thank;
 

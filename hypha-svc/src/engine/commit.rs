@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cambium_hypha::graph::Spec;
 use cambium_kernel::RunId;
-use cambium_proto::hypha::v1::{RunEventKind, TaskState};
+use cambium_proto::hypha::v1::RunEventKind;
 use cambium_service_kit::{database, outbox};
 use chrono::{DateTime, Utc};
 use prost::Message;
@@ -16,15 +16,13 @@ use super::assign::{Again, Assigned, assign};
 use super::cache::RunInfo;
 use super::grant::Grants;
 use super::offer::OfferId;
-use super::op::{Change, Op, Settle, Start};
+use super::op::{Op, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
-use super::progress::{self, Facts};
+use super::settle::{Stopped, Went, settle_all};
 use super::{Engine, cascade, close, finish, losers, prune, thank};
 use crate::error::Error;
 use crate::store;
-use crate::store::engine::{
-    Counts, Fence, FenceRequest, Fenced, NewEvents, NewRun, RunHead, Write, Written,
-};
+use crate::store::engine::{Counts, NewEvents, NewRun, RunHead, Write, Written};
 use crate::store::event::{Transition, Transitions};
 
 /// Calls of one transaction, at most.
@@ -70,19 +68,6 @@ pub(crate) async fn run(engine: &Engine, mut ops: Vec<Op>) -> Again {
     Again::default()
 }
 
-/// Why a transaction was given up.
-enum Stopped {
-    All(Error),
-    /// One of the calls, by its place, may not do what it asks: the others go on without it.
-    ByOne(usize, Error),
-}
-
-impl<E: Into<Error>> From<E> for Stopped {
-    fn from(error: E) -> Self {
-        Self::All(error.into())
-    }
-}
-
 /// One bad request must not fail its neighbours.
 async fn one_by_one(engine: &Engine, ops: Vec<Op>) -> Again {
     let mut again = Again::default();
@@ -104,9 +89,6 @@ fn refuse(ops: Vec<Op>, error: &Error) {
         }
     }
 }
-
-/// Where tasks went, by the call and the place in it.
-pub(crate) type Went = BTreeMap<(usize, usize), TaskState>;
 
 /// What a committed batch did.
 pub(crate) struct Done {
@@ -187,107 +169,6 @@ pub(crate) async fn begin(
         }
     }
     Ok(pool.begin().await?)
-}
-
-/// Fences all settlements together, and makes those that passed in the plan.
-async fn settle_all(conn: &mut PgConnection, plan: &mut Plan, ops: &[Op]) -> Result<Went, Stopped> {
-    let mut places = Vec::new();
-    let mut settles = Vec::new();
-    for (at, op) in ops.iter().enumerate() {
-        if let Op::Settle(together, _) = op {
-            places.extend((0..together.list.len()).map(|k| (at, k)));
-            settles.extend(&together.list);
-        }
-    }
-    let mut went = Went::new();
-    if settles.is_empty() {
-        return Ok(went);
-    }
-    for (fenced, state) in settle_fenced(conn, plan, &settles).await? {
-        went.insert(places[fenced], state);
-    }
-    refuse_foreign(conn, ops, &went).await?;
-    Ok(went)
-}
-
-/// Of changes that come together, another worker's lease among them stops all (design: security, "UseLease").
-async fn refuse_foreign(conn: &mut PgConnection, ops: &[Op], went: &Went) -> Result<(), Stopped> {
-    for (at, op) in ops.iter().enumerate() {
-        let Op::Settle(together, _) = op else {
-            continue;
-        };
-        if together.list.len() == 1 {
-            // Nothing was changed for it, and its caller looks whose it is.
-            continue;
-        }
-        for (k, settle) in together.list.iter().enumerate() {
-            let Fence::Live { lease, reg } = settle.fence else {
-                continue;
-            };
-            if went.contains_key(&(at, k)) {
-                continue;
-            }
-            let holder = store::hot::holder(conn, settle.task, lease).await?;
-            if holder.is_some() && holder != reg {
-                let task = crate::convert::id::task(settle.info.graph(), settle.task);
-                return Err(Stopped::ByOne(at, Error::NotYourLease(task)));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Fences settlements and makes those that passed in the plan. Answers which (by index), and where their tasks went.
-pub(crate) async fn settle_fenced(
-    conn: &mut PgConnection,
-    plan: &mut Plan,
-    settles: &[&Settle],
-) -> Result<Vec<(usize, TaskState)>, Error> {
-    let mut order: Vec<usize> = (0..settles.len()).collect();
-    // Rows are taken in the order of their tasks: two transactions never wait for each other crosswise.
-    order.sort_by_key(|at| settles[*at].task);
-    let requests: Vec<FenceRequest> = order
-        .iter()
-        .map(|at| FenceRequest {
-            task: settles[*at].task,
-            epoch: settles[*at].epoch,
-            fence: settles[*at].fence,
-        })
-        .collect();
-    let fenced = store::engine::fence(conn, &requests).await?;
-    for one in &fenced {
-        plan.lock(&settles[order[one.request]].info, one.head);
-    }
-    let mut went = Vec::with_capacity(fenced.len());
-    for one in fenced {
-        let at = order[one.request];
-        let facts = facts(conn, settles[at], &one).await?;
-        let state = progress::apply(plan, settles[at], one.row, facts);
-        went.push((at, state));
-    }
-    Ok(went)
-}
-
-/// Reads what the change needs to know from this transaction.
-async fn facts(
-    conn: &mut PgConnection,
-    settle: &Settle,
-    fenced: &Fenced,
-) -> Result<Facts, sqlx::Error> {
-    let mut facts = Facts {
-        jitter: rand::random(),
-        ..Facts::default()
-    };
-    match &settle.change {
-        Change::TimeOut => facts.now = Some(store::now(conn).await?),
-        Change::Park { signal, .. } if fenced.head.state == RUNNING && !fenced.head.failing => {
-            // One that was sent to the key ahead of the run may still lie there.
-            store::signal::attach_to(conn, settle.task.run).await?;
-            facts.signal = store::signal::take(conn, settle.task.run, signal).await?;
-        }
-        _ => {}
-    }
-    Ok(facts)
 }
 
 /// How long a run is kept, where its graph says something else than usual.

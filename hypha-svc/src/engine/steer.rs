@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::cache::RunInfo;
 use super::op::{Change, Settle};
 use super::plan::{CANCELLED, CANCELLING, Closing, Plan, RUNNING};
-use super::{Engine, answer, cascade, close, commit};
+use super::{Engine, answer, cascade, close, commit, settle};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::Fence;
@@ -214,7 +214,7 @@ async fn resume_parked(
         },
         body_hash: None,
     };
-    let went = commit::settle_fenced(conn, plan, &[&settle]).await?;
+    let went = settle::settle_fenced(conn, plan, &[&settle]).await?;
     Ok(!went.is_empty())
 }
 
