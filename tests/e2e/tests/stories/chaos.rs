@@ -112,7 +112,7 @@ async fn whoever_is_killed_every_run_ends_and_everything_is_told_once() {
     println!("chaos: CAMBIUM_CHAOS_SEED={seed} CAMBIUM_CHAOS_SECONDS={seconds}");
     let sink = SignalSink::start().await;
     let plan = Plan::default()
-        .set("HYPHA_LEASE_MS", 2_000)
+        .set("HYPHA_LEASE_MS", 3_000)
         .set("HYPHA_IMMUNE_ADDR", sink.url());
     let house = House::open(plan).await;
     let (desks, stop) = ([house.desk(0), house.desk(1)], Stop::new());

@@ -33,6 +33,9 @@ use uuid::Uuid;
 use desk::Desk;
 use replica::Replica;
 
+/// For Postgres to end.
+const STOP: Duration = Duration::from_secs(30);
+
 /// Of each log, shown when a story fails.
 const LAST_LINES: usize = 40;
 
@@ -143,20 +146,29 @@ impl House {
 
     /// Ends Postgres as a crash would: nobody closes anything.
     pub(crate) fn kill_postgres(&self) {
-        let pid = self.postgres.as_ref().unwrap().pid();
-        kill(Pid::from_raw(i32::try_from(pid).unwrap()), Kill::SIGKILL).unwrap();
+        self.signal_postgres(Kill::SIGKILL);
     }
 
-    /// Brings Postgres back, which must have died.
+    /// Ends Postgres in order, under whoever is connected.
+    pub(crate) fn stop_postgres(&self) {
+        self.signal_postgres(Kill::SIGINT);
+    }
+
+    fn signal_postgres(&self, signal: Kill) {
+        let pid = self.postgres.as_ref().unwrap().pid();
+        kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
+    }
+
+    /// Brings Postgres back, once it has ended.
     pub(crate) async fn revive_postgres(&mut self) {
-        let mut postgres = self.postgres.take().unwrap();
-        let revived = tokio::task::spawn_blocking(move || {
-            let revived = postgres.revive();
-            (postgres, revived)
-        });
-        let (postgres, revived) = revived.await.unwrap();
-        self.postgres = Some(postgres);
-        assert!(revived.unwrap(), "it had died");
+        wait_until(STOP, "Postgres has ended and is back", async || {
+            let mut postgres = self.postgres.take().unwrap();
+            let revive = move || (postgres.revive(), postgres);
+            let (revived, postgres) = tokio::task::spawn_blocking(revive).await.unwrap();
+            self.postgres = Some(postgres);
+            revived.unwrap()
+        })
+        .await;
     }
 
     /// The database as its superuser sees it.

@@ -46,7 +46,7 @@ pub(super) fn schedule(seed: u64, length: Duration) -> Vec<Blow> {
         } else {
             (
                 [Turn::Pause, Turn::Resume],
-                random.random_range(2_000..4_000),
+                random.random_range(3_000..5_000),
             )
         };
         if let Some(victim) = up.choose(&mut random).copied() {

@@ -13,6 +13,7 @@ use cambium_proto::hypha::v1::{
 };
 use cambium_testkit::wait_until;
 use serde_json::Value;
+use tokio::time::sleep;
 use tonic::{Code, Status, Streaming};
 use uuid::Uuid;
 
@@ -93,7 +94,7 @@ impl Desk {
         let mut found = None;
         wait_until(bound, what, async || {
             found = self.run(run).await.ok().filter(|run| is_so(run));
-            found.is_some()
+            found.is_some() || not_yet().await
         })
         .await;
         found.unwrap()
@@ -112,7 +113,11 @@ impl Desk {
         what: &str,
         is_so: impl Fn(&BTreeMap<String, Task>) -> bool,
     ) {
-        wait_until(bound, what, async || is_so(&self.tasks(run).await)).await;
+        wait_until(bound, what, async || {
+            let tasks = self.list(run).await;
+            tasks.is_ok_and(|tasks| is_so(&tasks)) || not_yet().await
+        })
+        .await;
     }
 
     /// Waits until so many tasks behind the gate are being done.
@@ -128,6 +133,10 @@ impl Desk {
 
     /// All tasks by key.
     pub(crate) async fn tasks(&self, run: &str) -> BTreeMap<String, Task> {
+        self.list(run).await.unwrap()
+    }
+
+    async fn list(&self, run: &str) -> Result<BTreeMap<String, Task>, Status> {
         let mut request = ListTasksRequest {
             workspace_id: WORKSPACE.to_owned(),
             run_id: run.to_owned(),
@@ -136,11 +145,11 @@ impl Desk {
         };
         let mut tasks = BTreeMap::new();
         loop {
-            let reply = self.0.tasks().list_tasks(request.clone()).await.unwrap();
+            let reply = self.0.tasks().list_tasks(request.clone()).await?;
             let reply = reply.into_inner();
             tasks.extend(reply.tasks.into_iter().map(|task| (task.key.clone(), task)));
             if reply.next_page_token.is_empty() {
-                return tasks;
+                return Ok(tasks);
             }
             request.page_token = reply.next_page_token;
         }
@@ -181,6 +190,12 @@ impl Desk {
         let reply = self.0.runs().cancel_run(request).await.unwrap();
         reply.into_inner().state()
     }
+}
+
+/// Leaves the machine to those who are waited for.
+async fn not_yet() -> bool {
+    sleep(Duration::from_millis(20)).await;
+    false
 }
 
 /// A run being watched.
