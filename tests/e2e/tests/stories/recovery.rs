@@ -233,3 +233,24 @@ async fn no_lease_is_lost_while_all_replicas_are_down() {
     fleet.assert_kept(&house, 1).await;
     println!("16 leases of {LEASE_MS} ms outlived a restart after {DEAF:?}");
 }
+
+#[tokio::test]
+async fn no_lease_is_lost_to_a_pause_that_only_a_short_lease_does_not_outlast() {
+    let house = House::open(Plan::default().set("HYPHA_LEASE_MS", 2_000)).await;
+    let fleet = Fleet::hold(&house).await;
+
+    for _ in 0..3 {
+        house.pause_all().await;
+        tokio::time::sleep(Duration::from_millis(2_300)).await; // so long they stand still
+        house.resume_all();
+        tokio::time::sleep(Duration::from_secs(4)).await; // for what was given anew to run out
+    }
+
+    fleet.desk.until_gated(&fleet.run, 16).await;
+    house.open_gate();
+    let account = assert_all_once(&fleet.desk, &fleet.run, 16).await;
+    assert_eq!(
+        account.lost, 0,
+        "a gap is as long as the lease says, not 3 s"
+    );
+}
