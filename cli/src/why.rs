@@ -1,6 +1,6 @@
 //! `cambium why`: why a run, or one of its tasks, is not further on.
 
-use cambium_proto::hypha::v1::{ExplainRunRequest, ExplainTaskRequest, Reason};
+use cambium_proto::hypha::v1::{ExplainRunRequest, ExplainRunResponse, ExplainTaskRequest, Reason};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -30,12 +30,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
                 let (mut runs, request) = (connection.runs(), request.clone());
                 async move { runs.explain_run(request).await }
             });
-            context.print(&reply.await?, |reply| {
-                told(
-                    &word(reply.state().as_str_name(), "RUN_STATE_"),
-                    &reply.reasons,
-                )
-            })?;
+            context.print(&reply.await?, told_of_run)?;
         }
         Some(task) => {
             let request = ExplainTaskRequest {
@@ -65,6 +60,18 @@ fn task_id(run_id: &str, task: &str) -> String {
     format!("{run_id}/{task}")
 }
 
+fn told_of_run(reply: &ExplainRunResponse) -> String {
+    let state = word(reply.state().as_str_name(), "RUN_STATE_");
+    let mut text = told(&format!("{state}: {}", reply.summary), &reply.reasons);
+    if reply.more > 0 {
+        text += &format!(
+            "\n  and {} more tasks, each with reasons of its own",
+            reply.more
+        );
+    }
+    text
+}
+
 fn told(state: &str, reasons: &[Reason]) -> String {
     let mut lines = vec![state.to_owned()];
     for reason in reasons {
@@ -84,7 +91,7 @@ fn told(state: &str, reasons: &[Reason]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cambium_proto::hypha::v1::ReasonKind;
+    use cambium_proto::hypha::v1::{ReasonKind, RunState};
 
     use super::*;
 
@@ -92,6 +99,21 @@ mod tests {
     fn a_task_may_be_named_in_full_or_within_its_run() {
         assert_eq!(task_id("r", "draft[2]"), "r/draft[2]");
         assert_eq!(task_id("r", "r/draft"), "r/draft");
+    }
+
+    #[test]
+    fn a_run_is_told_with_where_its_tasks_stand_and_what_was_left_out() {
+        let reply = ExplainRunResponse {
+            state: RunState::Running.into(),
+            summary: "1 of 9 tasks have ended".to_owned(),
+            more: 3,
+            ..ExplainRunResponse::default()
+        };
+
+        assert_eq!(
+            told_of_run(&reply),
+            "running: 1 of 9 tasks have ended\n  and 3 more tasks, each with reasons of its own"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! SQL, one statement a function, qualified by schema. Rows never leave their file; no rule stands here.
 
+pub(crate) mod able;
 pub(crate) mod agent;
 pub(crate) mod engine;
 pub(crate) mod event;
@@ -17,6 +18,7 @@ pub(crate) mod run;
 pub(crate) mod signal;
 pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod why;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

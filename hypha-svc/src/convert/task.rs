@@ -58,8 +58,9 @@ fn sources(info: &RunInfo, end: &End, members: &Members) -> Vec<String> {
     ids
 }
 
-pub(crate) fn hot_state(row: &Seen) -> wire::TaskState {
-    match row.state {
+/// Of a task with a hot row in this state.
+pub(crate) fn hot_state(state: i16) -> wire::TaskState {
+    match state {
         hot::READY | hot::HELD => wire::TaskState::Ready,
         hot::LEASED => wire::TaskState::Running,
         hot::BACKING_OFF => wire::TaskState::BackingOff,
@@ -72,7 +73,9 @@ pub(crate) fn open(info: &RunInfo, task: TaskKey, row: Option<&Seen>) -> wire::T
     wire::Task {
         task_id: id::task(info.graph(), task),
         key: id::node(info.graph(), task.n, task.i),
-        state: row.map_or(wire::TaskState::Waiting, hot_state).into(),
+        state: row
+            .map_or(wire::TaskState::Waiting, |row| hot_state(row.state))
+            .into(),
         epoch: row.map_or(0, |row| row.epoch),
         agent_id: row
             .filter(|row| row.state == hot::LEASED)

@@ -208,13 +208,12 @@ async fn resume(
     take_over: &TakeOver,
 ) -> Result<(), Error> {
     let info = &start.info;
-    // Held to the end: nobody forgets it while it is copied.
-    let source = take_over.from.run;
-    store::run::lock(conn, source)
-        .await?
-        .ok_or(Error::NoRun(source))?;
+    let from = take_over.from.run;
+    if !store::run::hold(conn, from).await? {
+        return Err(Error::NoRun(from));
+    }
     let nodes: Vec<i32> = take_over.ends.iter().map(|(n, _)| signed(*n)).collect();
-    let taken = store::run::take_over(conn, source, info.run, &nodes).await?;
+    let taken = store::run::take_over(conn, from, info.run, &nodes).await?;
     begin(plan, start, taken);
     let graph = info.graph();
     let looks = |n: u32| {

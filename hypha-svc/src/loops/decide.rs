@@ -193,7 +193,11 @@ async fn fan_out_over(
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or(Value::Null);
     Ok(match fan_out::items(path, &document) {
-        Ok(items) if items.is_empty() => end(EndState::Skipped, None, None),
+        Ok(items) if items.is_empty() => end(
+            EndState::Skipped,
+            None,
+            Some("the list is empty".to_owned()),
+        ),
         Ok(items) => Verdict::FanOut(
             items
                 .iter()

@@ -1,6 +1,6 @@
 //! The copy of what genesis says of agents.
 
-use cambium_kernel::{AgentId, WorkspaceId};
+use cambium_kernel::AgentId;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -46,18 +46,4 @@ pub(crate) async fn find(
         capabilities: row.capabilities,
     });
     Ok(agents.collect())
-}
-
-/// What all agents of a workspace can do, an array each.
-pub(crate) async fn capabilities(
-    conn: &mut PgConnection,
-    workspace: &WorkspaceId,
-) -> Result<Vec<Vec<String>>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT capabilities FROM hypha.agent WHERE workspace_id = $1"#,
-        workspace.as_str(),
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| row.capabilities).collect())
 }

@@ -1,7 +1,6 @@
 //! Ready, leased and waiting work, outside the two statements of the hot path.
 
 use cambium_kernel::{AgentId, LeaseId, RunId};
-use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::engine::{TaskKey, signed, unsigned};
@@ -16,7 +15,6 @@ pub(crate) struct Seen {
     pub(crate) losses: i16,
     pub(crate) lease: Option<LeaseId>,
     pub(crate) agent: Option<AgentId>,
-    pub(crate) until: Option<DateTime<Utc>>,
     pub(crate) sources: Option<Vec<u8>>,
     pub(crate) overdue: bool,
 }
@@ -33,7 +31,6 @@ macro_rules! seen {
                 losses: row.losses,
                 lease: row.lease_id.map(LeaseId::from_uuid),
                 agent: row.agent_id.map(AgentId::from_uuid),
-                until: row.until,
                 sources: row.sources,
                 overdue: row.overdue,
             })
@@ -46,10 +43,10 @@ pub(crate) async fn due(conn: &mut PgConnection, most: i64) -> Result<Vec<Seen>,
     let rows = sqlx::query!(
         r#"
         (SELECT run_id AS "run_id!", n AS "n!", i AS "i!", state AS "state!", epoch AS "epoch!", failures AS "failures!",
-                losses AS "losses!", lease_id, agent_id, until, sources, false AS "overdue!"
+                losses AS "losses!", lease_id, agent_id, sources, false AS "overdue!"
          FROM hypha.hot WHERE state > 0 AND state < 4 AND until <= (SELECT hypha.now()) LIMIT $1)
         UNION ALL
-        (SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources, true
+        (SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, sources, true
          FROM hypha.hot WHERE deadline <= (SELECT hypha.now()) ORDER BY deadline LIMIT $1)
         "#,
         most,
@@ -73,7 +70,7 @@ pub(crate) async fn take_decisions(
             LIMIT $2 FOR UPDATE SKIP LOCKED
         ) late
         WHERE h.run_id = late.run_id AND h.n = late.n AND h.i = late.i
-        RETURNING h.run_id, h.n, h.i, h.state, h.epoch, h.failures, h.losses, h.lease_id, h.agent_id, h.until, h.sources,
+        RETURNING h.run_id, h.n, h.i, h.state, h.epoch, h.failures, h.losses, h.lease_id, h.agent_id, h.sources,
                   false AS "overdue!"
         "#,
         term_ms,
@@ -88,7 +85,7 @@ pub(crate) async fn take_decisions(
 pub(crate) async fn of_run(conn: &mut PgConnection, run: RunId) -> Result<Vec<Seen>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
-        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources,
+        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, sources,
                coalesce(deadline <= hypha.now(), false) AS "overdue!"
         FROM hypha.hot WHERE run_id = $1 ORDER BY n, i
         "#,
@@ -106,7 +103,7 @@ pub(crate) async fn one(
 ) -> Result<Option<Seen>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
-        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, until, sources,
+        SELECT run_id, n, i, state, epoch, failures, losses, lease_id, agent_id, sources,
                coalesce(deadline <= hypha.now(), false) AS "overdue!"
         FROM hypha.hot WHERE run_id = $1 AND n = $2 AND i = $3
         "#,

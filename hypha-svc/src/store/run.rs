@@ -339,6 +339,17 @@ pub(crate) async fn launch(
     Ok(done.rows_affected() == 1)
 }
 
+/// Keeps a run from being deleted until the transaction ends. Answers whether it is still there, and then all of it is.
+pub(crate) async fn hold(conn: &mut PgConnection, run: RunId) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT 1 AS one FROM hypha.run WHERE run_id = $1 FOR KEY SHARE"#,
+        run.as_uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.is_some())
+}
+
 /// What a rerun takes over, by how it ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TakenOver {

@@ -8,8 +8,8 @@ use cambium_proto::hypha::v1::task_service_client::TaskServiceClient;
 use cambium_proto::hypha::v1::watch_run_response::Item;
 use cambium_proto::hypha::v1::{
     CancelRunRequest, ExplainRunRequest, ExplainTaskRequest, GetOutputRequest, GetRunRequest,
-    GetTaskRequest, Graph, LeaseState, ListTasksRequest, RunEvent, RunEventKind, RunState,
-    SignalRunRequest, StartRunRequest, WatchRunRequest,
+    GetTaskRequest, Graph, LeaseState, ListTasksRequest, RerunFromRequest, RunEvent, RunEventKind,
+    RunState, SignalRunRequest, StartRunRequest, WatchRunRequest,
 };
 use cambium_testkit::wait_until;
 use chrono::TimeDelta;
@@ -589,4 +589,66 @@ async fn a_child_outlives_its_parent() {
 
     assert_eq!(read.parent_run_id, parent);
     assert_eq!(fixture.state(&child).await, RunState::Succeeded);
+}
+
+async fn rerun(fixture: &Fixture, run: &str, key: &str) -> Result<String, Status> {
+    let request = RerunFromRequest {
+        workspace_id: WORKSPACE.to_owned(),
+        request_key: key.to_owned(),
+        run_id: run.to_owned(),
+        nodes: vec!["b".to_owned()],
+        dry_run: false,
+    };
+    let reply = fixture.runs.clone().rerun_from(request).await?;
+    Ok(reply.into_inner().run_id)
+}
+
+#[tokio::test]
+async fn a_rerun_outlives_the_run_that_it_repeats() {
+    let fixture = start_with(eager()).await;
+    let short = Graph {
+        retain_days: Some(1),
+        ..graph("g", &["a", "b"], &["a->b"])
+    };
+    let first = ended(&fixture, short).await;
+    fixture.database.advance(TimeDelta::hours(23)).await;
+    let again = rerun(&fixture, &first, "again").await.unwrap();
+
+    fixture.database.advance(TimeDelta::hours(2)).await;
+    until_gone(&fixture, &first).await;
+    let mut worker = fixture.worker("w", &[]).await;
+    let b = worker.take_node("b").await;
+    worker.complete(&b).await.unwrap();
+
+    assert_eq!(&b.inputs[0].key, "a", "it has an output of its own to read");
+    let run = fixture.run(&again).await;
+    assert_eq!(run.state(), RunState::Succeeded);
+    assert_eq!(run.rerun_of_run_id, first);
+    assert!(fixture.tasks(&again).await.contains_key("a"));
+    let refused = rerun(&fixture, &first, "once more").await.unwrap_err();
+    assert_eq!(refused.code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_rerun_of_a_run_that_is_being_deleted_takes_nothing_over() {
+    let fixture = start().await;
+    let first = ended(&fixture, graph("g", &["a", "b"], &["a->b"])).await;
+    let mut deleting = fixture.database.owner.begin().await.unwrap();
+    sqlx::query("DELETE FROM hypha.run WHERE run_id = $1::uuid")
+        .bind(&first)
+        .execute(&mut *deleting)
+        .await
+        .unwrap();
+
+    let waits = "SELECT count(*) FROM pg_stat_activity
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let (refused, ()) = futures::future::join(rerun(&fixture, &first, "late"), async {
+        let waiting = async || fixture.count(waits).await > 0;
+        wait_until(PATIENCE, "the rerun waits", waiting).await;
+        deleting.commit().await.unwrap();
+    })
+    .await;
+
+    assert_eq!(refused.unwrap_err().code(), Code::NotFound);
+    assert_eq!(fixture.count("SELECT count(*) FROM hypha.run").await, 0);
 }

@@ -1,0 +1,140 @@
+//! Why a ready task has not been taken: nobody can do it, nobody is there who could, or others come first.
+
+use cambium_proto::hypha::v1::{Reason, ReasonKind};
+use sqlx::PgConnection;
+
+use super::Case;
+use super::words::{Who, counted, quoted, reason, series_of};
+use crate::convert;
+use crate::error::Error;
+use crate::store;
+use crate::store::able::{Nearest, Worker};
+use crate::store::engine::TaskKey;
+
+/// Agents and workers that one answer names.
+const NAMED: usize = 5;
+/// Workers that are looked at.
+const WORKERS: i64 = 20;
+
+pub(super) async fn explain(
+    conn: &mut PgConnection,
+    case: &Case,
+    task: TaskKey,
+    name: &str,
+    who: Who,
+) -> Result<Vec<Reason>, Error> {
+    let workspace = &case.info.workspace;
+    let node = &case.info.graph().nodes()[task.n as usize];
+    let needs = convert::graph::requires(node);
+    let agents = store::able::agents(conn, workspace, &needs, WORKERS).await?;
+    if agents.is_empty() {
+        let nearest = store::able::nearest(conn, workspace, &needs).await?;
+        return Ok(vec![nobody(name, who, needs, nearest)]);
+    }
+    let workers = store::able::workers(conn, workspace, &needs, WORKERS).await?;
+    if workers.is_empty() {
+        return Ok(vec![unmanned(name, who, &agents)]);
+    }
+    let place = store::hot::place(conn, task).await?;
+    let queue = case.info.pinned.queues[task.n as usize];
+    let is_awaited = case.engine.offers.serves(queue);
+    let mut reasons = Vec::new();
+    if !is_awaited {
+        reasons.push(busy(name, who, &workers, place));
+    }
+    if is_awaited || place > 0 {
+        reasons.push(queued(name, who, place, is_awaited));
+    }
+    Ok(reasons)
+}
+
+/// No agent has all that is needed.
+fn nobody(name: &str, who: Who, needs: Vec<String>, nearest: Option<Nearest>) -> Reason {
+    let (lack, missing) = match nearest {
+        None => {
+            let lack = "the workspace has no agent: enrol one and run a worker for it";
+            (lack.to_owned(), needs)
+        }
+        Some(nearest) => {
+            let missing: Vec<String> = nearest.missing.iter().map(|one| quoted(one)).collect();
+            let lack = format!(
+                "no agent has all that is needed; `{}` comes nearest and lacks {}: \
+                 enrol an agent that has it and run a worker for it",
+                nearest.name,
+                series_of(&missing, missing.len())
+            );
+            (lack, nearest.missing)
+        }
+    };
+    let ready = who.does("is ready", "are ready");
+    let mut why = reason(
+        ReasonKind::NoEligibleAgent,
+        name,
+        format!("{ready}, but {lack}"),
+    );
+    why.subjects = missing;
+    why
+}
+
+/// There are agents, but nobody runs them.
+fn unmanned(name: &str, who: Who, agents: &[String]) -> Reason {
+    let named: Vec<String> = agents.iter().take(NAMED).map(|one| quoted(one)).collect();
+    let named = series_of(&named, agents.len());
+    let ready = who.does("is ready", "are ready");
+    let text = format!(
+        "{ready}, and {named} could do it, but no worker is registered for them: start one"
+    );
+    reason(ReasonKind::NoEligibleAgent, name, text)
+}
+
+/// Whoever could do it has no slot free, or does not ask.
+fn busy(name: &str, who: Who, workers: &[Worker], place: i64) -> Reason {
+    let named: Vec<String> = workers
+        .iter()
+        .take(NAMED)
+        .map(|worker| {
+            let slots = counted(worker.slots, "slot");
+            format!("`{}` holds {} of {slots}", worker.name, worker.busy)
+        })
+        .collect();
+    let named = series_of(&named, workers.len());
+    let ready = who.does("is ready", "are ready");
+    let text = if workers.iter().all(Worker::is_full) {
+        format!(
+            "{ready}, but every worker that could do it is busy ({named}): \
+             wait for a free slot, or run another worker"
+        )
+    } else {
+        format!(
+            "{ready}, but no worker that could do it asks for work here ({named}): \
+             see that they run, or run another"
+        )
+    };
+    let mut why = reason(ReasonKind::AllBusy, name, text);
+    why.subjects = workers
+        .iter()
+        .take(NAMED)
+        .map(|one| one.name.clone())
+        .collect();
+    why.place = place;
+    why
+}
+
+fn queued(name: &str, who: Who, place: i64, is_awaited: bool) -> Reason {
+    let ready = who.does("is ready", "are ready");
+    let before = match place {
+        0 => "nothing is".to_owned(),
+        1 => "1 task with the same needs is".to_owned(),
+        1_000.. => "1,000 tasks or more with the same needs are".to_owned(),
+        _ => format!("{place} tasks with the same needs are"),
+    };
+    let then = if is_awaited {
+        ", and a worker that can do it waits for work: it is about to start"
+    } else {
+        ""
+    };
+    let text = format!("{ready}; {before} served before it{then}");
+    let mut why = reason(ReasonKind::Queued, name, text);
+    why.place = place;
+    why
+}

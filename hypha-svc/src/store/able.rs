@@ -1,0 +1,99 @@
+//! Who could do a task: agents by their capabilities, and the workers that are registered for them.
+
+use cambium_kernel::WorkspaceId;
+use sqlx::PgConnection;
+
+/// Names of up to `most` agents that have all that is needed.
+pub(crate) async fn agents(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    needs: &[String],
+    most: i64,
+) -> Result<Vec<String>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT name FROM hypha.agent WHERE workspace_id = $1 AND capabilities @> $2 ORDER BY name LIMIT $3"#,
+        workspace.as_str(),
+        needs,
+        most,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| row.name).collect())
+}
+
+/// An agent, and what it lacks.
+#[derive(Clone, Debug)]
+pub(crate) struct Nearest {
+    pub(crate) name: String,
+    pub(crate) missing: Vec<String>,
+}
+
+/// The agent that lacks least of what is needed, if there is any agent.
+pub(crate) async fn nearest(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    needs: &[String],
+) -> Result<Option<Nearest>, sqlx::Error> {
+    sqlx::query_as!(
+        Nearest,
+        r#"
+        SELECT a.name, m.missing AS "missing!"
+        FROM hypha.agent a
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT need FROM unnest($2::text[]) AS u (need) WHERE need <> ALL (a.capabilities)) AS missing
+        ) m
+        WHERE a.workspace_id = $1
+        ORDER BY cardinality(m.missing), a.name LIMIT 1
+        "#,
+        workspace.as_str(),
+        needs,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// A registered worker, and how many of its slots are taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    pub(crate) name: String,
+    pub(crate) slots: i32,
+    pub(crate) busy: i64,
+}
+
+impl Worker {
+    pub(crate) fn is_full(&self) -> bool {
+        self.busy >= i64::from(self.slots)
+    }
+}
+
+/// Up to `most` workers that are not being drained and serve an agent that has all that is needed, the newest first.
+pub(crate) async fn workers(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    needs: &[String],
+    most: i64,
+) -> Result<Vec<Worker>, sqlx::Error> {
+    sqlx::query_as!(
+        Worker,
+        r#"
+        WITH able AS MATERIALIZED (
+            SELECT r.reg, r.worker, r.slots FROM hypha.registration r
+            WHERE r.workspace_id = $1 AND NOT r.draining
+              AND (r.capabilities = '{}' OR r.capabilities @> $2) -- a worker may offer less than its agents can do
+              AND EXISTS (SELECT FROM hypha.agent a
+                          WHERE a.agent_id = ANY (r.agent_ids) AND a.workspace_id = $1 AND a.capabilities @> $2)
+            ORDER BY r.reg DESC LIMIT $3
+        ), held AS (
+            SELECT h.reg, count(*) AS busy FROM hypha.hot h
+            WHERE h.state = 1 AND h.reg IN (SELECT reg FROM able) GROUP BY h.reg
+        )
+        SELECT able.worker AS "name!", able.slots AS "slots!", coalesce(held.busy, 0) AS "busy!"
+        FROM able LEFT JOIN held USING (reg) ORDER BY able.reg DESC
+        "#,
+        workspace.as_str(),
+        needs,
+        most,
+    )
+    .fetch_all(conn)
+    .await
+}
