@@ -14,7 +14,7 @@ use crate::{file, json};
 /// Call any method by reflection; without arguments, list services and methods
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium call\n  cambium call RunService\n  cambium call RunService/ListRuns '{\"workspaceId\":\"default\"}'\n  cambium call cambium.hypha.v1.RunService/WatchRun '{\"workspaceId\":\"default\",\"runId\":\"...\"}' --json\n\nBytes are base64, as protobuf's JSON has it: {\"input\":\"e30=\"} sends {}."
+    after_help = "Examples:\n  cambium call\n  cambium call RunService\n  cambium call RunService/ListRuns '{\"workspaceId\":\"default\"}'\n  cambium call cambium.hypha.v1.RunService/GetRun '{\"workspaceId\":\"default\",\"requestKey\":\"nightly\"}' --json\n\nBytes are base64, as protobuf's JSON has it: {\"input\":\"e30=\"} sends {}."
 )]
 pub(crate) struct Args {
     /// A service, or a service and a method; the package may be left out where that is clear

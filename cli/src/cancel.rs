@@ -5,15 +5,15 @@ use cambium_proto::hypha::v1::CancelRunRequest;
 use crate::context::{Context, request_id};
 use crate::exit::Exit;
 use crate::json::word;
+use crate::run_name::RunName;
 
 /// Cancel a run: what has not started ends at once, what runs is told to stop
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  cambium cancel 0197b1c2-7d3e-7a00-8000-000000000001 --reason 'wrong input' --grace-ms 5000"
-)]
+#[command(after_help = "Example:\n  cambium cancel weekly --reason 'wrong input' --grace-ms 5000")]
 pub(crate) struct Args {
+    /// A run's id, or the key that it was started with (`key:KEY` where that looks like an id)
     #[arg(value_name = "RUN")]
-    run_id: String,
+    run: RunName,
     #[arg(
         long,
         value_name = "TEXT",
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let request = CancelRunRequest {
         workspace_id: context.workspace(),
         request_id: request_id(),
-        run_id: args.run_id,
+        run_id: args.run.id(&connection, &context.workspace()).await?,
         reason: args.reason,
         grace_ms: args.grace_ms,
     };

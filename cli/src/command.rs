@@ -13,7 +13,7 @@ use crate::*;
 #[command(
     name = "cambium",
     version,
-    after_help = "Examples:\n  cambium demo                      see a whole graph done\n  cambium up                        start everything on this machine\n  cambium run graph.yaml --watch    have your own graph done\n\nExit codes: 0 done, 1 what was asked for failed, 2 wrong usage or bad file, 3 cannot reach the service, 4 refused"
+    after_help = "Examples:\n  cambium demo                      # see a whole graph done\n  cambium up                        # start everything on this machine\n  cambium run graph.yaml --watch    # have your own graph done\n\nExit codes: 0 done, 1 what was asked for failed, 2 wrong usage or bad file, 3 cannot reach the service, 4 refused"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -32,17 +32,36 @@ pub(crate) struct Globals {
     /// The data folder of `cambium up`
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// A file that holds the token to show [else CAMBIUM_TOKEN_FILE, else signed with the data folder's key]
+    /// A file that holds the token to show [else CAMBIUM_TOKEN, a file in CAMBIUM_TOKEN_FILE, or signed with the data folder's key]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
-    pub(crate) workspace: String,
+    /// The workspace [else CAMBIUM_WORKSPACE, `default`]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) workspace: Option<String>,
     /// Act as this agent, by name or id (operators only)
     #[arg(long = "as", global = true, value_name = "AGENT")]
     pub(crate) as_agent: Option<String>,
     /// Print one JSON document, or one per line for streams
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+impl Globals {
+    /// The flags that say where and as whom, as they are typed behind a command that is to reach the same.
+    pub(crate) fn again(&self) -> String {
+        let path = |path: &PathBuf| path.display().to_string();
+        let flags = [
+            ("--server", self.server.clone()),
+            ("--data", self.data.as_ref().map(path)),
+            ("--token-file", self.token_file.as_ref().map(path)),
+            ("--workspace", self.workspace.clone()),
+            ("--as", self.as_agent.clone()),
+        ];
+        let given = flags
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!(" {name} {}", shell::word(&value?))));
+        given.collect()
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -58,6 +77,7 @@ pub(crate) enum Command {
     Cancel(cancel::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Rerun(rerun::Args),
     Signal(signal::Args),
     Why(why::Args),
     Worker(worker::Args),
@@ -84,6 +104,7 @@ impl Command {
             Self::Cancel(args) => cancel::run(args, context).await,
             Self::Pause(args) => pause::run(args, context).await,
             Self::Resume(args) => resume::run(args, context).await,
+            Self::Rerun(args) => rerun::run(args, context).await,
             Self::Signal(args) => signal::run(args, context).await,
             Self::Why(args) => why::run(args, context).await,
             Self::Worker(args) => Box::pin(worker::run(args, context)).await,
@@ -93,7 +114,7 @@ impl Command {
             Self::Token(args) => token::run(args, context).await,
             Self::Call(args) => call::run(args, context).await,
             Self::Bench(args) => Box::pin(bench::run(args, context)).await,
-            Self::Completions(args) => completions::run(&args),
+            Self::Completions(args) => completions::run(&args, context),
         }
     }
 }
@@ -141,6 +162,19 @@ mod tests {
             .collect();
 
         assert_eq!(silent, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn flags_are_repeated_so_that_a_shell_reads_them() {
+        let globals = Globals {
+            data: Some("my data".into()),
+            workspace: Some("north".to_owned()),
+            json: true,
+            ..Globals::default()
+        };
+
+        assert_eq!(globals.again(), " --data 'my data' --workspace north");
+        assert_eq!(Globals::default().again(), "");
     }
 
     #[test]

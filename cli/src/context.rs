@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use cambium_client::{Connection, TokenFile, TokenSource};
+use cambium_client::{Connection, StaticToken, TokenFile, TokenSource};
 use cambium_proto::genesis::v1::{Agent, GetAgentRequest};
 use cambium_service_kit::config::Env;
 use serde::Serialize;
@@ -37,20 +37,26 @@ impl Context {
     }
 
     pub(crate) fn workspace(&self) -> String {
-        self.globals.workspace.clone()
+        let named = self.globals.workspace.clone();
+        let environment = || self.env.text("CAMBIUM_WORKSPACE");
+        named
+            .or_else(environment)
+            .unwrap_or_else(|| "default".to_owned())
     }
 
     /// Where to connect and with whose credentials.
     pub(crate) fn place(&self) -> Result<Place, Refusal> {
         let folder = self.folder();
         let (address, environment) = (folder.address(), self.env.text("CAMBIUM_SERVER"));
-        let token_file = self.token_file();
+        let token_file = self.env.text("CAMBIUM_TOKEN_FILE").map(PathBuf::from);
         let known = Known {
             flag: self.globals.server.as_deref(),
             environment: environment.as_deref(),
             address: address.as_ref(),
             folder_is_named: self.globals.data.is_some(),
             has_key: folder.key("operator").exists(),
+            has_token: self.env.text("CAMBIUM_TOKEN").is_some(),
+            token_flag: self.globals.token_file.as_deref(),
             token_file: token_file.as_deref(),
         };
         let nothing_runs = known.flag.or(known.environment).is_none() && address.is_none();
@@ -68,6 +74,9 @@ impl Context {
         let tokens: Arc<dyn TokenSource> = match place.credentials {
             Credentials::Folder => credentials::operator(&self.folder())?,
             Credentials::File(path) => Arc::new(TokenFile::new(path)),
+            Credentials::Environment => Arc::new(StaticToken::new(
+                &self.env.text("CAMBIUM_TOKEN").unwrap_or_default(),
+            )),
             Credentials::None => return Err(Refusal::NoCredentials { url: place.url }.into()),
         };
         Ok(Connection::open(&place.url, tokens, Default::default())?)
@@ -92,7 +101,9 @@ impl Context {
     pub(crate) fn may_act(&self) -> Result<(), Refusal> {
         match self.place()?.credentials {
             Credentials::Folder => Ok(()),
-            Credentials::File(_) | Credentials::None => Err(Refusal::NoKey),
+            Credentials::File(_) | Credentials::Environment | Credentials::None => {
+                Err(Refusal::NoKey)
+            }
         }
     }
 
@@ -150,11 +161,6 @@ impl Context {
         };
         emit(&text);
         Ok(())
-    }
-
-    fn token_file(&self) -> Option<PathBuf> {
-        let environment = || self.env.text("CAMBIUM_TOKEN_FILE").map(PathBuf::from);
-        self.globals.token_file.clone().or_else(environment)
     }
 }
 

@@ -22,7 +22,7 @@ const EXAMPLE_INPUT: &str = include_str!("../../examples/market-report.input.jso
 /// Watch a whole graph being done: a stack of its own, simulated workers, and the figures at the end
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium demo\n  cambium demo workflow.json.gz --json\n  cambium demo ci.yml --graph build --workers 8 --speed 100 --keep"
+    after_help = "Examples:\n  cambium demo\n  cambium demo workflow.json.gz --json\n  cambium demo ci.yml --graph jobs --workers 8 --speed 100 --keep"
 )]
 pub(crate) struct Args {
     /// A file that holds a graph, of any format that `cambium import` reads [default: our own example]

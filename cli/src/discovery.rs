@@ -20,7 +20,11 @@ pub(crate) struct Known<'a> {
     pub(crate) folder_is_named: bool,
     /// Whether the folder holds an operator's key.
     pub(crate) has_key: bool,
-    /// `--token-file`, else `CAMBIUM_TOKEN_FILE`
+    /// Whether `CAMBIUM_TOKEN` holds a token, as in a task's program.
+    pub(crate) has_token: bool,
+    /// `--token-file`
+    pub(crate) token_flag: Option<&'a Path>,
+    /// `CAMBIUM_TOKEN_FILE`
     pub(crate) token_file: Option<&'a Path>,
 }
 
@@ -34,6 +38,8 @@ pub(crate) struct Place {
 pub(crate) enum Credentials {
     /// Tokens signed with the data folder's keys.
     Folder,
+    /// The token that the environment holds.
+    Environment,
     File(PathBuf),
     None,
 }
@@ -45,10 +51,13 @@ pub(crate) fn discover(known: &Known<'_>) -> Place {
     let named = known.flag.or(known.environment);
     let url = named.or(folder_url).unwrap_or(DEFAULT);
     let is_own = known.folder_is_named || folder_url == Some(url);
-    let credentials = match known.token_file {
-        Some(file) => Credentials::File(file.to_owned()),
-        None if known.has_key && is_own => Credentials::Folder,
-        None => Credentials::None,
+    let file = |path: &Path| Credentials::File(path.to_owned());
+    let credentials = match (known.token_flag, known.token_file) {
+        (Some(path), _) => file(path),
+        (None, _) if known.has_token => Credentials::Environment,
+        (None, Some(path)) => file(path),
+        (None, None) if known.has_key && is_own => Credentials::Folder,
+        (None, None) => Credentials::None,
     };
     Place {
         url: url.to_owned(),
@@ -120,15 +129,30 @@ mod tests {
     }
 
     #[test]
-    fn a_token_file_comes_before_any_key() {
+    fn the_flag_comes_first_then_the_environment_then_the_key() {
         let address = address();
-        let known = Known {
+        let file = Known {
             flag: None,
             environment: None,
-            token_file: Some(Path::new("/t")),
+            token_file: Some(Path::new("/file")),
             ..everything(&address)
         };
+        let token = Known {
+            has_token: true,
+            ..file.clone()
+        };
+        let flag = Known {
+            token_flag: Some(Path::new("/flag")),
+            ..token.clone()
+        };
 
-        assert_eq!(discover(&known).credentials, Credentials::File("/t".into()));
+        let credentials = [flag, token, file].map(|known| discover(&known).credentials);
+
+        let expected = [
+            Credentials::File("/flag".into()),
+            Credentials::Environment,
+            Credentials::File("/file".into()),
+        ];
+        assert_eq!(credentials, expected);
     }
 }

@@ -102,7 +102,7 @@ fn of_status(status: &Status) -> Told {
     let message = if is_away {
         format!("the service cannot be reached: {}", cause_of(status))
     } else {
-        status.message().to_owned()
+        said(status)
     };
     Told {
         code: name(code),
@@ -112,6 +112,14 @@ fn of_status(status: &Status) -> Told {
         message,
         exit,
     }
+}
+
+/// What the service says; a refusal without words is told by its code.
+fn said(status: &Status) -> String {
+    if status.message().is_empty() {
+        return format!("the service answered {}", name(status.code()));
+    }
+    status.message().to_owned()
 }
 
 fn of_file(refused: &cambium_formats::Error) -> Told {
@@ -212,6 +220,9 @@ fn next_of(status: &Status, code: Code, reason: &str) -> Option<String> {
             "start again from the beginning: the place to resume from is no longer kept"
         }
         Code::FailedPrecondition if reason == "RUN_ENDED" => "start a new run",
+        Code::FailedPrecondition if reason == "RUN_NOT_ENDED" => {
+            "wait for its end with `cambium watch`, or end it with `cambium cancel`"
+        }
         Code::InvalidArgument => "correct what is named above; --help shows an example",
         Code::Unimplemented => "list what there is with `cambium call`",
         Code::Internal => "report it: the service has logged the cause",
@@ -322,6 +333,13 @@ mod tests {
                 "details": ["graph.edges[3].to: no node `x`"],
             })
         );
+    }
+
+    #[test]
+    fn a_refusal_without_words_is_told_by_its_code() {
+        let status = Status::new(Code::Unimplemented, "");
+
+        assert_eq!(told(status).message, "the service answered UNIMPLEMENTED");
     }
 
     #[test]

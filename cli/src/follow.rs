@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use cambium_client::{Connection, Policy, refusal};
 use cambium_proto::hypha::v1::{
-    GetRunRequest, Run, RunEvent, RunEventKind, RunState, WatchRunRequest, WatchRunResponse,
-    watch_run_response,
+    Run, RunEvent, RunState, WatchRunRequest, WatchRunResponse, watch_run_response,
 };
-use indicatif::{ProgressBar, ProgressStyle};
 use tonic::{Code, Status};
 
 use crate::json::word;
+use crate::live::{self, Last, Screen};
+use crate::run_name::RunName;
 
 /// How long a service may be away while somebody watches.
 const PATIENCE: Policy = Policy {
@@ -90,116 +89,25 @@ fn pause(status: &Status, tried: u32) -> Option<Duration> {
     passes.then(|| PATIENCE.backoff(tried, rand::random()))
 }
 
+/// Follows to the end, drawing the run where standard error is a terminal, and returns the ended run.
+pub(crate) async fn to_the_end(follow: Follow<'_>) -> anyhow::Result<Run> {
+    if let Some(screen) = Screen::stderr() {
+        return live::draw(follow, screen, Last::Goes).await;
+    }
+    let (connection, workspace) = (follow.connection, follow.workspace.clone());
+    let run_id = follow.run_id.clone();
+    follow.each(|_| Ok(())).await?;
+    get(connection, &workspace, &run_id).await
+}
+
 /// The run as it stands.
 pub(crate) async fn get(
     connection: &Connection,
     workspace: &str,
     run_id: &str,
 ) -> anyhow::Result<Run> {
-    let request = GetRunRequest {
-        workspace_id: workspace.to_owned(),
-        run_id: run_id.to_owned(),
-        request_key: String::new(),
-    };
-    let reply = connection.retrying(|| {
-        let (mut runs, request) = (connection.runs(), request.clone());
-        async move { runs.get_run(request).await }
-    });
-    reply.await?.run.context("the service's reply holds no run")
-}
-
-/// Follows to the end with a live view on a terminal, and returns the ended run.
-pub(crate) async fn to_the_end(follow: Follow<'_>) -> anyhow::Result<Run> {
-    let (connection, workspace, run_id) = (
-        follow.connection,
-        follow.workspace.clone(),
-        follow.run_id.clone(),
-    );
-    let run = get(connection, &workspace, &run_id).await?;
-    let mut view = View::new(&run);
-    follow
-        .each(|item| {
-            if let Some(watch_run_response::Item::Event(event)) = &item.item {
-                view.see(event);
-            }
-            Ok(())
-        })
-        .await?;
-    view.close();
-    get(connection, &workspace, &run_id).await
-}
-
-/// Bar and counts, drawn on a terminal's standard error and nowhere else.
-#[derive(Debug)]
-struct View {
-    bar: ProgressBar,
-    running: i64,
-    failed: i64,
-}
-
-impl View {
-    fn new(run: &Run) -> Self {
-        let total = run.tasks.map_or(0, |tasks| tasks.total);
-        let bar = ProgressBar::new(u64::try_from(total).unwrap_or(0));
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} [{elapsed}] {bar:30} {pos}/{len} {msg}")
-        {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self {
-            bar,
-            running: 0,
-            failed: 0,
-        }
-    }
-
-    fn see(&mut self, event: &RunEvent) {
-        match event.kind() {
-            RunEventKind::TaskLeased => self.running += 1,
-            RunEventKind::TaskSucceeded => self.end(event, true),
-            RunEventKind::TaskFailed => {
-                self.failed += 1;
-                self.end(event, true);
-            }
-            RunEventKind::TaskCancelled => self.end(event, event.epoch > 0),
-            RunEventKind::TaskSkipped | RunEventKind::TaskOmitted => self.end(event, false),
-            RunEventKind::TaskBackingOff
-            | RunEventKind::TaskParked
-            | RunEventKind::TaskLeaseLost
-            | RunEventKind::TaskReleased => self.running -= 1,
-            RunEventKind::TaskFannedOut => self.bar.inc_length(event.detail.parse().unwrap_or(0)),
-            RunEventKind::Unspecified
-            | RunEventKind::RunStarted
-            | RunEventKind::RunPaused
-            | RunEventKind::RunResumed
-            | RunEventKind::RunCancelRequested
-            | RunEventKind::RunEnded
-            | RunEventKind::TaskReady
-            | RunEventKind::SignalReceived
-            | RunEventKind::ChildStarted
-            | RunEventKind::TaskStopRequested => {}
-        }
-        let failed = if self.failed > 0 {
-            format!(", {} failed", self.failed)
-        } else {
-            String::new()
-        };
-        self.bar.set_message(format!(
-            "{} running{failed}  {}",
-            self.running.max(0),
-            event.task
-        ));
-    }
-
-    fn end(&mut self, event: &RunEvent, ran: bool) {
-        self.bar.inc(1);
-        self.running -= i64::from(ran && event.epoch > 0);
-    }
-
-    fn close(self) {
-        self.bar.finish_and_clear();
-    }
+    let name = RunName::Id(run_id.to_owned());
+    name.run(connection, workspace).await
 }
 
 /// An event as one line.
@@ -227,6 +135,8 @@ pub(crate) fn line(event: &RunEvent) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cambium_proto::hypha::v1::RunEventKind;
+
     use super::*;
 
     #[test]

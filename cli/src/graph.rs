@@ -33,7 +33,7 @@ enum Verb {
     #[command(after_help = "Example:\n  cambium graph validate graph.yaml")]
     Validate(File),
     /// Show a stored graph in our own form
-    #[command(after_help = "Example:\n  cambium graph show market-report --version 2")]
+    #[command(after_help = "Example:\n  cambium graph show report --version 1")]
     Show(Show),
     /// List stored graphs
     #[command(after_help = "Example:\n  cambium graph list --json")]

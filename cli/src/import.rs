@@ -9,7 +9,7 @@ use crate::graph;
 /// Convert a file to our own form
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium import workflow.yml --to yaml > graph.yaml\n  cambium import manifest.json.gz --graph all --to json"
+    after_help = "Examples:\n  cambium import ci.yml --to yaml > jobs.yaml\n  cambium import manifest.json.gz --graph parent_map --to json"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -29,8 +29,8 @@ macro_rules! named {
 
 named! {
     hypha: CancelRunResponse, ExplainRunResponse, ExplainTaskResponse, GetGraphResponse, GetRunResponse,
-        ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, ResumeRunResponse,
-        SignalRunResponse, StartRunResponse, ValidateGraphResponse, WatchRunResponse;
+        ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, RerunFromResponse,
+        ResumeRunResponse, SignalRunResponse, StartRunResponse, ValidateGraphResponse, WatchRunResponse;
     genesis: EnrollAgentResponse, GetAgentResponse, ListAgentsResponse;
 }
 

@@ -17,7 +17,7 @@ use crate::{file, graph};
 /// Import a file, start a run of it, and watch it if asked
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium run graph.yaml --watch\n  cambium run tasks.yaml --agents agents.yaml --input '{\"topic\":\"lichen\"}'\n  cambium run graph.yaml --key nightly-2026-03-01 --json"
+    after_help = "Examples:\n  cambium run graph.yaml --watch\n  cambium run tasks.yaml --agents agents.yaml --input '{\"topic\":\"lichen\"}'\n  cambium run graph.yaml --key nightly --json"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -59,7 +59,11 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         context.print(&reply, |reply| {
             format!("run {} of {}", reply.run_id, titled(reply.graph.as_ref()))
         })?;
-        hint(&format!("follow it with: cambium watch {}", reply.run_id));
+        hint(&format!(
+            "follow it with: cambium watch {}{}",
+            reply.run_id,
+            context.globals.again()
+        ));
         return Ok(Exit::Done);
     }
     hint(&format!(
@@ -67,14 +71,24 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         reply.run_id,
         titled(reply.graph.as_ref())
     ));
+    watch(reply.run_id, started, &connection, context).await
+}
+
+/// Follows a run to its end and prints what it came to.
+pub(crate) async fn watch(
+    run_id: String,
+    started: Instant,
+    connection: &Connection,
+    context: &Context,
+) -> anyhow::Result<Exit> {
     let follow = Follow {
-        connection: &connection,
+        connection,
         workspace: context.workspace(),
-        run_id: reply.run_id,
+        run_id,
         after_seq: 0,
     };
     let run = follow::to_the_end(follow).await?;
-    let failed = summary::failed_tasks(&connection, &run).await?;
+    let failed = summary::failed_tasks(connection, &run).await?;
     let summary = Summary::of(&run, failed, started.elapsed());
     context.print_value(&summary, Summary::for_people)?;
     Ok(summary::exit(run.state()))

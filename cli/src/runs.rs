@@ -1,5 +1,7 @@
 //! `cambium runs`: the runs of a workspace, newest first.
 
+use std::time::Duration;
+
 use cambium_proto::hypha::v1::{ListRunsRequest, Run, RunState};
 use clap::ValueEnum;
 
@@ -101,4 +103,15 @@ pub(crate) fn state(run: &Run) -> String {
     } else {
         state
     }
+}
+
+/// From start to end; nothing for a run that has not ended.
+pub(crate) fn lasted(run: &Run) -> Duration {
+    let millis = |at: &prost_types::Timestamp| at.seconds * 1_000 + i64::from(at.nanos) / 1_000_000;
+    let (start, end) = (
+        run.start_time.as_ref().map(millis),
+        run.end_time.as_ref().map(millis),
+    );
+    let took = end.unwrap_or_default() - start.or(end).unwrap_or_default();
+    Duration::from_millis(u64::try_from(took).unwrap_or(0))
 }

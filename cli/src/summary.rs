@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use cambium_client::Connection;
-use cambium_proto::hypha::v1::{ListTasksRequest, Run, RunState, TaskState};
+use cambium_proto::hypha::v1::{Run, RunState, TaskState};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::json::word;
+use crate::tasks;
 
 /// Plain numbers, for programs.
 #[derive(Debug, PartialEq, Serialize)]
@@ -146,30 +147,13 @@ pub(crate) async fn failed_tasks(
     if run.tasks.is_none_or(|tasks| tasks.failed == 0) {
         return Ok(Vec::new());
     }
-    let mut failed = Vec::new();
-    let mut request = ListTasksRequest {
-        workspace_id: run.workspace_id.clone(),
-        run_id: run.run_id.clone(),
-        page_size: 1_000,
-        page_token: String::new(),
-        state: TaskState::Failed.into(),
-    };
-    loop {
-        let reply = connection.retrying(|| {
-            let (mut tasks, request) = (connection.tasks(), request.clone());
-            async move { tasks.list_tasks(request).await }
-        });
-        let reply = reply.await?;
-        failed.extend(reply.tasks.into_iter().map(|task| FailedTask {
-            node: task.key,
-            code: task.code,
-            detail: task.detail,
-        }));
-        if reply.next_page_token.is_empty() {
-            return Ok(failed);
-        }
-        request.page_token = reply.next_page_token;
-    }
+    let failed = tasks::in_state(connection, run, TaskState::Failed, usize::MAX).await?;
+    let failed = failed.into_iter().map(|task| FailedTask {
+        node: task.key,
+        code: task.code,
+        detail: task.detail,
+    });
+    Ok(failed.collect())
 }
 
 #[cfg(test)]

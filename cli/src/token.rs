@@ -12,7 +12,7 @@ use crate::failure::Refusal;
 /// Print a token for grpcurl, buf curl and the like; with --as, an agent's
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  buf curl --protocol grpc --http2-prior-knowledge -H \"authorization: Bearer $(cambium token)\" --reflect-header '*' -d '{\"workspace_id\":\"default\"}' http://127.0.0.1:7070/cambium.hypha.v1.RunService/ListRuns\n  cambium token --as ada --ttl 5m"
+    after_help = "Examples:\n  cambium token\n  cambium token --as ada --ttl 5m\n\nWith buf, for one (`cambium up` prints the address):\n  buf curl --protocol grpc --http2-prior-knowledge -H \"authorization: Bearer $(cambium token)\" --reflect-header '*' -d '{\"workspace_id\":\"default\"}' http://127.0.0.1:7070/cambium.hypha.v1.RunService/ListRuns"
 )]
 pub(crate) struct Args {
     /// How long it is good for, as in 90s or 5m; at most 15m

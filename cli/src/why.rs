@@ -1,51 +1,83 @@
-//! `cambium why`: why a run, or one of its tasks, is not further on.
+//! `cambium why`: why a run, or one of its tasks, is not further on, and what would change it.
 
-use cambium_proto::hypha::v1::{ExplainRunRequest, ExplainRunResponse, ExplainTaskRequest, Reason};
+mod advice;
+
+use std::collections::BTreeMap;
+
+use cambium_client::Connection;
+use cambium_kernel::{Clock as _, SystemClock};
+use cambium_proto::hypha::v1::{
+    ExplainRunRequest, ExplainRunResponse, ExplainTaskRequest, GetGraphRequest, Reason, ReasonKind,
+    Run, RunState, TaskState,
+};
 
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::json::word;
+use crate::run_name::RunName;
+use crate::tasks;
+use advice::Facts;
 
-/// Say why a run or a task is not further on
+/// A larger graph is not fetched for the sake of a hint.
+const LARGEST_GRAPH: u32 = 5_000;
+/// Nodes that a hint names, at most.
+const MOST_NODES: usize = 3;
+
+/// Say why a run or a task is not further on, and what to type next
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  cambium why 0197b1c2-7d3e-7a00-8000-000000000001\n  cambium why 0197b1c2-7d3e-7a00-8000-000000000001 'draft[2]'"
-)]
+#[command(after_help = "Examples:\n  cambium why nightly\n  cambium why nightly draft")]
 pub(crate) struct Args {
+    /// A run's id, or the key that it was started with (`key:KEY` where that looks like an id)
     #[arg(value_name = "RUN")]
-    run_id: String,
+    run: RunName,
     /// A node's key, or a fan-out member such as `draft[2]`
     task: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let connection = context.connection().await?;
-    match args.task {
+    let run = args.run.run(&connection, &context.workspace()).await?;
+    match &args.task {
         None => {
             let request = ExplainRunRequest {
-                workspace_id: context.workspace(),
-                run_id: args.run_id,
+                workspace_id: run.workspace_id.clone(),
+                run_id: run.run_id.clone(),
             };
             let reply = connection.retrying(|| {
                 let (mut runs, request) = (connection.runs(), request.clone());
                 async move { runs.explain_run(request).await }
             });
-            context.print(&reply.await?, told_of_run)?;
+            let reply = reply.await?;
+            let facts = gather(&reply.reasons, &run, &args, context, &connection).await?;
+            context.print(&reply, |reply| {
+                let mut text = advice::told(&standing(reply), &reply.reasons, &facts);
+                if reply.more > 0 {
+                    text += &format!(
+                        "\n  and {} more tasks, each with reasons of its own",
+                        reply.more
+                    );
+                }
+                text
+            })?;
         }
         Some(task) => {
             let request = ExplainTaskRequest {
-                workspace_id: context.workspace(),
-                task_id: task_id(&args.run_id, &task),
+                workspace_id: run.workspace_id.clone(),
+                task_id: task_id(&run.run_id, task),
             };
             let reply = connection.retrying(|| {
                 let (mut tasks, request) = (connection.tasks(), request.clone());
                 async move { tasks.explain_task(request).await }
             });
-            context.print(&reply.await?, |reply| {
-                told(
-                    &word(reply.state().as_str_name(), "TASK_STATE_"),
-                    &reply.reasons,
-                )
+            let reply = reply.await?;
+            let facts = gather(&reply.reasons, &run, &args, context, &connection).await?;
+            let facts = Facts {
+                task: reply.state(),
+                ..facts
+            };
+            context.print(&reply, |reply| {
+                let state = word(reply.state().as_str_name(), "TASK_STATE_");
+                advice::told(&state, &reply.reasons, &facts)
             })?;
         }
     }
@@ -60,39 +92,92 @@ fn task_id(run_id: &str, task: &str) -> String {
     format!("{run_id}/{task}")
 }
 
-fn told_of_run(reply: &ExplainRunResponse) -> String {
+/// A run's state, and how many of its tasks stand where.
+fn standing(reply: &ExplainRunResponse) -> String {
     let state = word(reply.state().as_str_name(), "RUN_STATE_");
-    let mut text = told(&format!("{state}: {}", reply.summary), &reply.reasons);
-    if reply.more > 0 {
-        text += &format!(
-            "\n  and {} more tasks, each with reasons of its own",
-            reply.more
-        );
+    if reply.summary.is_empty() {
+        return state;
     }
-    text
+    format!("{state}: {}", reply.summary)
 }
 
-fn told(state: &str, reasons: &[Reason]) -> String {
-    let mut lines = vec![state.to_owned()];
-    for reason in reasons {
-        let kind = word(reason.kind().as_str_name(), "REASON_KIND_");
-        let task = if reason.task.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", reason.task)
-        };
-        lines.push(format!("  {task}{kind}: {}", reason.text));
-        if !reason.subjects.is_empty() {
-            lines.push(format!("    {}", reason.subjects.join(", ")));
-        }
+/// Asks for what the hints need beside the reasons; for programs there are none.
+async fn gather(
+    reasons: &[Reason],
+    run: &Run,
+    args: &Args,
+    context: &Context,
+    connection: &Connection,
+) -> anyhow::Result<Facts> {
+    let mut facts = Facts {
+        run: args.run.to_string(),
+        flags: context.globals.again(),
+        state: run.state(),
+        task: TaskState::Unspecified,
+        now: SystemClock.now(),
+        requires: BTreeMap::new(),
+        undone: Vec::new(),
+    };
+    if context.globals.json {
+        return Ok(facts);
     }
-    lines.join("\n")
+    let lacks_agents = |reason: &Reason| {
+        matches!(
+            reason.kind(),
+            ReasonKind::NoEligibleAgent | ReasonKind::AllBusy
+        )
+    };
+    if reasons.iter().any(lacks_agents) {
+        facts.requires = requires(run, connection).await?;
+    }
+    facts.undone = match run.state() {
+        RunState::Failed => keys_in(TaskState::Failed, run, connection).await?,
+        RunState::Cancelled => keys_in(TaskState::Cancelled, run, connection).await?,
+        _ => Vec::new(),
+    };
+    Ok(facts)
+}
+
+/// What each node of the run's graph requires.
+async fn requires(
+    run: &Run,
+    connection: &Connection,
+) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+    let Some(graph) = run
+        .graph
+        .as_ref()
+        .filter(|graph| graph.nodes <= LARGEST_GRAPH)
+    else {
+        return Ok(BTreeMap::new());
+    };
+    let request = GetGraphRequest {
+        workspace_id: run.workspace_id.clone(),
+        name: graph.name.clone(),
+        version: graph.version,
+    };
+    let reply = connection.retrying(|| {
+        let (mut graphs, request) = (connection.graphs(), request.clone());
+        async move { graphs.get_graph(request).await }
+    });
+    let nodes = reply.await?.graph.unwrap_or_default().nodes;
+    Ok(nodes
+        .into_iter()
+        .map(|node| (node.key, node.requires))
+        .collect())
+}
+
+/// The first tasks of the run that ended so.
+async fn keys_in(
+    state: TaskState,
+    run: &Run,
+    connection: &Connection,
+) -> anyhow::Result<Vec<String>> {
+    let found = tasks::in_state(connection, run, state, MOST_NODES).await?;
+    Ok(found.into_iter().map(|task| task.key).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use cambium_proto::hypha::v1::{ReasonKind, RunState};
-
     use super::*;
 
     #[test]
@@ -102,33 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_with_where_its_tasks_stand_and_what_was_left_out() {
+    fn a_run_is_told_with_where_its_tasks_stand() {
         let reply = ExplainRunResponse {
             state: RunState::Running.into(),
             summary: "1 of 9 tasks have ended".to_owned(),
-            more: 3,
             ..ExplainRunResponse::default()
         };
 
-        assert_eq!(
-            told_of_run(&reply),
-            "running: 1 of 9 tasks have ended\n  and 3 more tasks, each with reasons of its own"
-        );
-    }
-
-    #[test]
-    fn reasons_are_told_with_what_they_are_about() {
-        let reason = Reason {
-            kind: ReasonKind::NoEligibleAgent.into(),
-            task: "draft".to_owned(),
-            text: "no agent can do it".to_owned(),
-            subjects: vec!["role:writer".to_owned()],
-            ..Reason::default()
-        };
-
-        assert_eq!(
-            told("running", &[reason]),
-            "running\n  draft: no eligible agent: no agent can do it\n    role:writer"
-        );
+        assert_eq!(standing(&reply), "running: 1 of 9 tasks have ended");
     }
 }

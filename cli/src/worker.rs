@@ -1,14 +1,12 @@
-//! `cambium worker`: does tasks for agents, by any program or by simulation.
+//! `cambium worker`: does tasks for agents, by any program, by a service of one's own, or by simulation.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod how;
+mod told;
 
 use anyhow::Context as _;
-use cambium_client::worker::exec::Program;
-use cambium_client::worker::{Ended, Exec, Options, Runtime, Simulate, Work};
-use cambium_client::{Connection, TokenFile, TokenSource};
+use cambium_client::Connection;
+use cambium_client::worker::{Ended, Options, Runtime, Work};
 use cambium_proto::genesis::v1::Agent;
-use cambium_service_kit::shutdown::{self, Stop};
 use cambium_service_kit::telemetry;
 
 use crate::context::{Context, hint};
@@ -16,12 +14,13 @@ use crate::credentials::{self, WorkerWish};
 use crate::discovery::Credentials;
 use crate::enroll::enroll;
 use crate::exit::Exit;
-use crate::failure::Refusal;
+use how::How;
+use told::Told;
 
-/// Work for agents: run a program for each task, or simulate it
+/// Work for agents: run a program for each task, post it to a service, or simulate it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium worker --agent ada --capability role:writer --exec './write.py'\n  cambium worker --agent ada --token-file ada.token --slots 4 --exec 'jq .inputs'\n  cambium worker --agent bob --capability role:tester --simulate --speed 100\n\nThe task arrives as JSON on the program's standard input, the output leaves as JSON on its standard output. An exit code other than 0 fails the task."
+    after_help = "Examples:\n  cambium worker --agent bob --capability role:writer --exec './write.sh'\n  cambium worker --agent ada --token-file ada.token --slots 4 --exec 'jq .inputs'\n  cambium worker --agent carol --capability role:editor --http http://127.0.0.1:8000/tasks\n  cambium worker --agent dan --capability role:lead --with-token -- ./lead.sh\n  cambium worker --agent eve --capability role:tester --simulate --speed 100\n\nThe task arrives as JSON on the program's standard input, the output leaves as JSON on its standard output; an exit code other than 0 fails the task. With --http it arrives as the body of a POST, and the body of a reply of 2xx is the output; any other status fails the task, for good unless it is 408, 429 or 5xx. A reply {\"output\": …, \"usage\": {\"micro_usd\": N}} also declares what it cost.\n\nWith --with-token a program finds CAMBIUM_TOKEN, CAMBIUM_SERVER and CAMBIUM_WORKSPACE in its environment, which this command reads too; a service finds the token as `authorization: Bearer`. It is good for 15 minutes or less, and runs started with it are children of the task's run."
 )]
 pub(crate) struct Args {
     /// An agent's name or id; repeat for more
@@ -30,37 +29,22 @@ pub(crate) struct Args {
     /// What the agents can do; with it an agent that is not there yet is enrolled (operators only)
     #[arg(long = "capability", value_name = "CAPABILITY")]
     capabilities: Vec<String>,
-    /// A line for `sh -c`, run for each task
-    #[arg(long, value_name = "CMD", conflicts_with_all = ["simulate", "program"])]
-    exec: Option<String>,
-    /// Do nothing but take the recorded time
-    #[arg(long, conflicts_with = "program")]
-    simulate: bool,
-    /// How many times faster than recorded [default: as fast as possible]
-    #[arg(long, value_name = "X", requires = "simulate", value_parser = crate::demo::speed)]
-    speed: Option<f64>,
+    #[command(flatten)]
+    how: how::Manner,
     /// How many tasks at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     slots: u32,
-    /// What each task costs, in dollars, as a measured figure
-    #[arg(long, value_name = "USD", value_parser = micro_usd)]
-    usd_per_task: Option<i64>,
-    /// Between asking a program to end and ending it, in seconds
-    #[arg(long, value_name = "S", default_value_t = 10)]
-    grace_s: u64,
     /// This worker's name; a second of the same name replaces the first [default: agent, host and process]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// End when standard input closes, so that a worker never outlives who started it
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
-    /// A program and its arguments, instead of --exec
-    #[arg(last = true, value_name = "PROGRAM")]
-    program: Vec<String>,
 }
 
 pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     telemetry::init("cambium-worker", telemetry::Format::Pretty)?;
+    let how = args.how.how(&context.place()?.url)?;
     let worker = args
         .name
         .clone()
@@ -79,9 +63,10 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     ));
     let told = Told::listen(args.until_stdin_closes);
     let working = async {
-        match work(&args)? {
-            Either::Simulate(simulate) => serve(&connection, options, simulate, &told).await,
-            Either::Exec(exec) => serve(&connection, options, exec, &told).await,
+        match how {
+            How::Simulate(simulate) => serve(&connection, options, simulate, &told).await,
+            How::Exec(exec) => serve(&connection, options, exec, &told).await,
+            How::Http(http) => serve(&connection, options, *http, &told).await,
         }
     };
     tokio::select! {
@@ -107,52 +92,18 @@ async fn serve(
     Ok(runtime.run(told.drain.stopped()).await?)
 }
 
-enum Either {
-    Simulate(Simulate),
-    Exec(Exec),
-}
-
-fn work(args: &Args) -> Result<Either, Refusal> {
-    let program = match (&args.exec, args.program.as_slice()) {
-        _ if args.simulate => {
-            return Ok(Either::Simulate(Simulate {
-                speed: args.speed,
-                micro_usd: args.usd_per_task.unwrap_or(0),
-            }));
-        }
-        (Some(line), _) => Program::Shell(line.clone()),
-        (None, []) => {
-            let text = "say how tasks are done: --exec CMD, --simulate, or -- PROGRAM";
-            return Err(Refusal::Usage(text.to_owned()));
-        }
-        (None, words) => Program::Argv(words.to_vec()),
-    };
-    Ok(Either::Exec(Exec {
-        program,
-        grace: Duration::from_secs(args.grace_s),
-        micro_usd_per_task: args.usd_per_task,
-    }))
-}
-
-/// Finds the agents and gets the worker's credentials: from the token file, or signed where the keys are.
+/// Finds the agents and gets the worker's credentials: the token it was given, or one signed where the keys are.
 async fn enter(
     args: &Args,
     worker: &str,
     context: &Context,
 ) -> anyhow::Result<(Connection, Vec<Agent>)> {
-    let place = context.place()?;
-    let own = match &place.credentials {
-        Credentials::File(path) => {
-            let tokens: Arc<dyn TokenSource> = Arc::new(TokenFile::new(path));
-            Connection::open(&place.url, tokens, Default::default())?
-        }
-        Credentials::Folder | Credentials::None => context.own_connection()?,
-    };
+    let own = context.own_connection()?;
     let mut agents = Vec::new();
     for name in &args.agents {
         agents.push(find(&own, name, args, context).await?);
     }
-    if place.credentials != Credentials::Folder {
+    if context.place()?.credentials != Credentials::Folder {
         return Ok((own, agents));
     }
     let capabilities = agents
@@ -202,70 +153,9 @@ fn default_name(agents: &[String]) -> String {
     name.chars().take(128).collect()
 }
 
-/// What a worker is told from outside: first to drain, then to end at once.
-#[derive(Clone, Debug, Default)]
-struct Told {
-    drain: Stop,
-    end: Stop,
-}
-
-impl Told {
-    fn listen(until_stdin_closes: bool) -> Self {
-        let told = Self::default();
-        if until_stdin_closes {
-            let end = told.end.clone();
-            // A thread of its own: the runtime would wait for a read that may never end.
-            std::thread::spawn(move || {
-                let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-                end.stop();
-            });
-        }
-        let heard = told.clone();
-        tokio::spawn(async move {
-            shutdown::signalled().await;
-            hint("draining: finishing what is held; once more ends it at once");
-            heard.drain.stop();
-            shutdown::signalled().await;
-            heard.end.stop();
-        });
-        told
-    }
-}
-
-/// Dollars to whole micro-dollars, without floating point.
-fn micro_usd(text: &str) -> anyhow::Result<i64> {
-    let say = "write dollars with at most six decimals, as in 0.0025";
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-    anyhow::ensure!(
-        digits(whole) && digits(part) && part.len() <= 6 && !text.is_empty(),
-        say
-    );
-    let whole: i64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().context(say)?
-    };
-    let part: i64 = format!("{part:0<6}").parse().context(say)?;
-    whole
-        .checked_mul(1_000_000)
-        .and_then(|whole| whole.checked_add(part))
-        .context(say)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dollars_become_exact_micro_dollars() {
-        assert_eq!(micro_usd("0.0025").unwrap(), 2_500);
-        assert_eq!(micro_usd("3").unwrap(), 3_000_000);
-        assert_eq!(micro_usd(".000001").unwrap(), 1);
-        for bad in ["", "-1", "0.0000001", "1e3", "ten", "99999999999999"] {
-            assert!(micro_usd(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_default_name_is_never_too_long() {

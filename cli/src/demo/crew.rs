@@ -117,6 +117,7 @@ impl Worker {
         }
         let process = command
             .env_remove("CAMBIUM_SERVER")
+            .env_remove("CAMBIUM_TOKEN")
             .env_remove("CAMBIUM_TOKEN_FILE")
             .process_group(0) // Ctrl-C is ours to pass on
             .kill_on_drop(true)

@@ -24,6 +24,12 @@ impl StaticToken {
     pub fn new(token: &str) -> Self {
         Self(token.trim().into())
     }
+
+    /// The token itself, to hand it on to its owner.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl TokenSource for StaticToken {

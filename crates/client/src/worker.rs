@@ -5,9 +5,11 @@
 
 mod attempt;
 pub mod exec;
+pub mod http;
 mod lease;
 mod order;
 pub mod payload;
+mod reply;
 mod report;
 mod runtime;
 mod session;
@@ -18,6 +20,7 @@ use bytes::Bytes;
 use cambium_proto::hypha::v1 as hypha;
 
 pub use exec::Exec;
+pub use http::Http;
 pub use order::{Order, Orders, Why};
 pub use runtime::{Ended, Options, Runtime};
 pub use session::Error;
@@ -29,6 +32,12 @@ pub use task::Task;
 /// Should watch `task.orders`: whoever goes on after a stop works for nothing.
 pub trait Work: Send + Sync + 'static {
     fn run(&self, task: Task) -> impl Future<Output = Outcome> + Send;
+
+    /// Whether each task is to come with a token of its own, good for 15 minutes or less: runs that are started with it
+    /// are children of the task's run.
+    fn wants_token(&self) -> bool {
+        false
+    }
 }
 
 impl<F, Fut> Work for F

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cambium_proto::hypha::v1::{Attempt, GetOutputRequest, Lease, input};
+use cambium_proto::hypha::v1::{Attempt, GetOutputRequest, Lease, MintAgentTokenRequest, input};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tonic::Status;
 
 use super::report::Report;
 use super::runtime::Shared;
+use super::session::is_passing;
 use super::{Failure, Orders, Outcome, Task, Work};
+use crate::StaticToken;
 
 /// Most attempts that may come with one answer.
 const MOST_NEXT: usize = 100;
@@ -89,13 +91,37 @@ impl<W: Work> Shared<W> {
                 return Outcome::Failed(Failure::retryable("INPUT_UNAVAILABLE", detail));
             }
         };
-        let task = Task::new(attempt, inputs, orders.clone());
+        let token = match self.token(attempt.lease.as_ref()).await {
+            Ok(token) => token,
+            Err(status) => return Outcome::Failed(no_token(&status)),
+        };
+        let task = Task {
+            token,
+            ..Task::new(attempt, inputs, orders.clone())
+        };
         let shared = Arc::clone(self);
         let work = tokio::spawn(async move { shared.work.run(task).await });
         work.await.unwrap_or_else(|error| {
             tracing::error!(task.id = task_id, %error, "the work panicked");
             Outcome::Failed(Failure::retryable("WORKER_PANIC", error.to_string()))
         })
+    }
+
+    /// The attempt's own token, where the work wants one.
+    async fn token(&self, lease: Option<&Lease>) -> Result<Option<StaticToken>, Status> {
+        if !self.work.wants_token() {
+            return Ok(None);
+        }
+        let connection = &self.session.connection;
+        let request = MintAgentTokenRequest {
+            registration_id: self.session.registration(),
+            lease: lease.cloned(),
+        };
+        let reply = connection.retrying(|| {
+            let (mut workers, request) = (connection.workers(), request.clone());
+            async move { workers.mint_agent_token(request).await }
+        });
+        Ok(Some(StaticToken::new(&reply.await?.token)))
     }
 
     async fn inputs(&self, attempt: &Attempt) -> Result<Vec<(String, Bytes)>, Status> {
@@ -122,5 +148,13 @@ impl<W: Work> Shared<W> {
             async move { runs.get_output(request).await }
         });
         Ok(reply.await?.output)
+    }
+}
+
+fn no_token(status: &Status) -> Failure {
+    let detail = format!("the task's token could not be had: {}", status.message());
+    Failure {
+        retryable: is_passing(status),
+        ..Failure::retryable("TOKEN_UNAVAILABLE", detail)
     }
 }

@@ -1,18 +1,23 @@
 //! Work done by a program: the task as JSON on its standard input, its output as JSON on its standard output.
 //!
 //! The program runs in its own process group, which is paused, continued and ended as a whole. Nothing of the worker's
-//! credentials is handed to it.
+//! credentials is handed to it; where it was asked for, a token of the attempt's own is.
 
 mod process;
-mod reply;
 
 use std::time::Duration;
 
 use cambium_proto::hypha::v1::Usage;
 use tokio::process::Command;
 
-use super::{Failure, Order, Outcome, Task, Work};
+use super::{Failure, Order, Outcome, Task, Work, reply};
 use process::{Finished, Process};
+
+/// What a program's environment says about whom it may speak to, and as whom. The command reads the same names.
+const TOKEN: &str = "CAMBIUM_TOKEN";
+const TOKEN_FILE: &str = "CAMBIUM_TOKEN_FILE";
+const SERVER: &str = "CAMBIUM_SERVER";
+const WORKSPACE: &str = "CAMBIUM_WORKSPACE";
 
 /// Runs a program for each task.
 #[derive(Clone, Debug)]
@@ -22,6 +27,9 @@ pub struct Exec {
     pub grace: Duration,
     /// What each task costs, measured; else the cost is what the program declares.
     pub micro_usd_per_task: Option<i64>,
+    /// Where the program finds the services. With it, the program also gets the attempt's token, so that it can start
+    /// runs of its own.
+    pub server: Option<String>,
 }
 
 /// What to run.
@@ -52,6 +60,10 @@ impl Program {
 }
 
 impl Work for Exec {
+    fn wants_token(&self) -> bool {
+        self.server.is_some()
+    }
+
     async fn run(&self, mut task: Task) -> Outcome {
         if task.orders.clear().await.is_err() {
             return Outcome::Stopped;
@@ -62,7 +74,7 @@ impl Work for Exec {
                 return Outcome::Failed(Failure::lasting("INVALID_TASK", error.to_string()));
             }
         };
-        let process = match Process::start(self.program.command(), input) {
+        let process = match Process::start(self.command(&task), input) {
             Ok(process) => process,
             Err(error) => {
                 let detail = format!("the program could not be started: {error}");
@@ -77,6 +89,18 @@ impl Work for Exec {
 }
 
 impl Exec {
+    fn command(&self, task: &Task) -> Command {
+        let mut command = self.program.command();
+        command.env_remove(TOKEN_FILE).env_remove(TOKEN);
+        if let (Some(server), Some(token)) = (&self.server, &task.token) {
+            command
+                .env(TOKEN, token.as_str())
+                .env(SERVER, server)
+                .env(WORKSPACE, &task.workspace_id);
+        }
+        command
+    }
+
     /// Passes orders on to the program; `None` if it was stopped.
     async fn oversee(&self, mut process: Process, task: &mut Task) -> Option<Finished> {
         loop {
@@ -112,7 +136,7 @@ impl Exec {
                 ..Failure::retryable(code, finished.stderr)
             });
         }
-        let (output, declared) = reply::read(finished.stdout);
+        let (output, declared) = reply::read(&finished.stdout);
         Outcome::Completed {
             output,
             usage: measured.or(declared),

@@ -202,7 +202,7 @@ pub(crate) fn is_unknown_registration(status: &Status) -> bool {
 }
 
 /// Whether the same call may succeed later. A worker has leases to keep, so no budget bounds it: the lease does.
-fn is_passing(status: &Status) -> bool {
+pub(crate) fn is_passing(status: &Status) -> bool {
     match status.code() {
         Code::Unavailable | Code::Aborted | Code::DeadlineExceeded => true,
         Code::ResourceExhausted => refusal::wait(status).is_some(),

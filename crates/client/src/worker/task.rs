@@ -7,6 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde_json::value::RawValue;
 
 use super::Orders;
+use crate::StaticToken;
 
 /// What is to be done, and with what.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Task {
     pub attempt: i32,
     pub resumption: Option<Resumption>,
     pub traceparent: String,
+    /// With which the work may call as the task's agent, if it asked for one.
+    pub token: Option<StaticToken>,
     pub orders: Orders,
 }
 
@@ -47,6 +50,7 @@ impl Task {
             attempt: attempt.attempt,
             resumption: attempt.resumption,
             traceparent: attempt.traceparent,
+            token: None,
             orders,
         }
     }

@@ -220,6 +220,19 @@ impl WorkerService for Service {
         Ok(Response::new(ReleaseResponse {}))
     }
 
+    async fn mint_agent_token(
+        &self,
+        request: Request<MintAgentTokenRequest>,
+    ) -> Result<Response<MintAgentTokenResponse>, Status> {
+        let request = request.into_inner();
+        let task = task(request.lease.as_ref());
+        self.hear("mint_agent_token", task)?;
+        Ok(Response::new(MintAgentTokenResponse {
+            token: format!("token-of-{task}"),
+            expire_time: None,
+        }))
+    }
+
     // What this worker does not call.
     type WorkStream = tokio_stream::Empty<Result<WorkResponse, Status>>;
 
@@ -235,13 +248,6 @@ impl WorkerService for Service {
         _: Request<CompleteManyRequest>,
     ) -> Result<Response<CompleteManyResponse>, Status> {
         Err(Status::unimplemented("complete_many"))
-    }
-
-    async fn mint_agent_token(
-        &self,
-        _: Request<MintAgentTokenRequest>,
-    ) -> Result<Response<MintAgentTokenResponse>, Status> {
-        Err(Status::unimplemented("mint_agent_token"))
     }
 }
 

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "fixtures may unwrap as tests do")]
 
 mod fixture;
+mod token;
 mod worker;

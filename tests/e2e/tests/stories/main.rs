@@ -8,6 +8,7 @@
 
 mod cancel;
 mod chaos;
+mod commands;
 mod demo;
 mod examples;
 mod faults;

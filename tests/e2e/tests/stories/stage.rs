@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use cambium_service_kit::config::Env;
 use cambium_testkit::wait_until;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -78,12 +79,27 @@ impl Said {
 /// The command, with nothing of the caller's own settings: its home is `home`.
 fn command(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program("cambium"));
-    command.args(words).current_dir(home);
+    command.args(words);
+    at_home(command, home)
+}
+
+/// A line as a person types it, where `cambium` is on the path.
+pub(crate) fn shell(home: &Path, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    let path = Env::process().text("PATH").unwrap_or_default();
+    let folders = std::iter::once(program("cambium").parent().unwrap().to_owned());
+    let folders = std::env::join_paths(folders.chain(std::env::split_paths(&path)));
+    command.args(["-c", line]).env("PATH", folders.unwrap());
+    at_home(command, home)
+}
+
+fn at_home(mut command: Command, home: &Path) -> Command {
     command
+        .current_dir(home)
         .env("HOME", home)
         .env("XDG_DATA_HOME", home.join("share"));
-    for name in ["CAMBIUM_SERVER", "CAMBIUM_TOKEN_FILE", "CAMBIUM_LOG"] {
-        command.env_remove(name);
+    for name in ["SERVER", "TOKEN", "TOKEN_FILE", "WORKSPACE", "LOG"] {
+        command.env_remove(format!("CAMBIUM_{name}"));
     }
     command
 }
@@ -145,7 +161,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(mut command: Command, log: PathBuf) -> Self {
+    pub(crate) fn start(mut command: Command, log: PathBuf) -> Self {
         let child = command
             .process_group(0)
             .stdin(Stdio::null())
@@ -163,7 +179,7 @@ impl Running {
     }
 
     /// The next line of its standard output.
-    async fn line(&mut self) -> String {
+    pub(crate) async fn line(&mut self) -> String {
         let line = timeout(STACK, self.stdout.next_line()).await;
         let line = line.ok().and_then(Result::unwrap);
         line.unwrap_or_else(|| panic!("nothing was said: {}", self.log()))
@@ -182,6 +198,12 @@ impl Running {
     /// Ends it as a crash would.
     pub(crate) fn kill(self) {
         self.group.signal(Signal::SIGKILL);
+    }
+
+    /// How it ended, if it did so by itself.
+    pub(crate) async fn ends_within(&mut self, bound: Duration) -> Option<i32> {
+        let ended = timeout(bound, self.child.wait()).await.ok()?;
+        Some(ended.unwrap().code().unwrap_or(-1))
     }
 
     /// Asks it to stop, and tells its exit code.
@@ -241,6 +263,11 @@ impl Stage {
         let Self { up, url, folder } = self;
         assert_eq!(up.stop().await, 0);
         Self::in_folder(folder, url.rsplit(':').next().unwrap()).await
+    }
+
+    /// The folder that its commands run in.
+    pub(crate) fn home(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn data(&self) -> String {

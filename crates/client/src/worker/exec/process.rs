@@ -11,14 +11,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::worker::payload;
+use crate::worker::reply;
 
 /// How long others of the group may hold the output open after the program itself has ended.
 const LINGER: Duration = Duration::from_secs(1);
 /// How much of the standard error is kept: its end.
 const STDERR_KEPT: usize = 4 << 10;
-/// An envelope may add a little to the largest output.
-const STDOUT_KEPT: usize = payload::LARGEST + (4 << 10);
 
 /// What a program left behind.
 #[derive(Debug, Default)]
@@ -159,9 +157,9 @@ async fn exchange(
 /// Reads what fits; a program that writes more is ended.
 async fn head(group: Group, stdout: ChildStdout) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
-    let limit = STDOUT_KEPT as u64 + 1;
+    let limit = reply::LARGEST as u64 + 1;
     let _ = stdout.take(limit).read_to_end(&mut kept).await;
-    let too_large = kept.len() > STDOUT_KEPT;
+    let too_large = kept.len() > reply::LARGEST;
     if too_large {
         group.signal(Signal::SIGKILL);
     }

@@ -3,6 +3,7 @@ use cambium_proto::hypha::v1::Attempt;
 use tokio::sync::watch;
 
 use super::*;
+use crate::StaticToken;
 use crate::worker::{Orders, Why};
 
 fn exec(line: &str) -> Exec {
@@ -10,6 +11,7 @@ fn exec(line: &str) -> Exec {
         program: Program::Shell(line.to_owned()),
         grace: Duration::from_millis(300),
         micro_usd_per_task: None,
+        server: None,
     }
 }
 
@@ -121,6 +123,56 @@ async fn a_declared_cost_is_not_measured_and_a_price_per_task_is() {
     };
     assert_eq!(usage(run(envelope).await), Some((5, false)));
     assert_eq!(usage(priced.run(task).await), Some((9, true)));
+}
+
+/// What a program's environment is changed to: a name without a value is taken away.
+fn environment(exec: &Exec, task: &Task) -> Vec<(String, Option<String>)> {
+    let command = exec.command(task);
+    let changes = command.as_std().get_envs();
+    let text = |value: &std::ffi::OsStr| value.to_str().unwrap().to_owned();
+    let mut changes: Vec<_> = changes
+        .map(|(name, value)| (text(name), value.map(text)))
+        .collect();
+    changes.sort();
+    changes
+}
+
+#[test]
+fn a_program_never_gets_the_workers_own_credentials() {
+    let (_sender, task) = task();
+
+    let changes = environment(&exec("true"), &task);
+
+    let taken = [TOKEN, TOKEN_FILE].map(|name| (name.to_owned(), None));
+    assert_eq!(changes, taken);
+}
+
+#[test]
+fn a_program_that_may_start_runs_gets_the_attempts_token() {
+    let (_sender, task) = task();
+    let task = Task {
+        token: Some(StaticToken::new("own")),
+        workspace_id: "north".to_owned(),
+        ..task
+    };
+    let exec = Exec {
+        server: Some("http://127.0.0.1:7070".to_owned()),
+        ..exec("true")
+    };
+
+    let changes = environment(&exec, &task);
+
+    let given = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+    assert!(exec.wants_token() && !self::exec("true").wants_token());
+    assert_eq!(
+        changes,
+        [
+            given(SERVER, "http://127.0.0.1:7070"),
+            given(TOKEN, "own"),
+            (TOKEN_FILE.to_owned(), None),
+            given(WORKSPACE, "north"),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -1,9 +1,14 @@
-//! What a program's standard output says: the output itself, or an envelope that declares what it cost.
+//! What a program or a service answers: the output itself, or an envelope that declares what it cost.
 
 use bytes::Bytes;
 use cambium_proto::hypha::v1::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use super::payload;
+
+/// The longest answer that is read: an envelope may add a little to the largest output.
+pub(super) const LARGEST: usize = payload::LARGEST + (4 << 10);
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -21,8 +26,8 @@ struct Declared {
 ///
 /// An object with `usage` declares a cost. It is an envelope only if it has an `output` too; else it is the output,
 /// `usage` included. Whatever is no such object is the output.
-pub(super) fn read(stdout: Vec<u8>) -> (Bytes, Option<Usage>) {
-    let text = stdout.trim_ascii();
+pub(super) fn read(answer: &[u8]) -> (Bytes, Option<Usage>) {
+    let text = answer.trim_ascii();
     let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
         return (Bytes::copy_from_slice(text), None);
     };
@@ -41,7 +46,7 @@ mod tests {
     use super::*;
 
     fn reading(reply: &str) -> (String, Option<i64>) {
-        let (output, usage) = read(reply.as_bytes().to_vec());
+        let (output, usage) = read(reply.as_bytes());
         let output = String::from_utf8(output.to_vec()).unwrap();
         (output, usage.map(|usage| usage.micro_usd))
     }

@@ -1,0 +1,68 @@
+//! Times as people say them, in at most two units.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use prost_types::Timestamp;
+
+/// `in 12 s`, or `now` for what is due.
+pub(crate) fn away(until: &Timestamp, now: DateTime<Utc>) -> String {
+    let at = DateTime::from_timestamp(until.seconds, u32::try_from(until.nanos).unwrap_or(0));
+    let left = at.map_or(TimeDelta::zero(), |at| at - now);
+    if left <= TimeDelta::zero() {
+        return "now".to_owned();
+    }
+    // Rounded up: what is said to be over is over.
+    let whole = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
+    format!("in {}", length(whole))
+}
+
+/// A length of time in whole seconds, as in `4 min 10 s`.
+pub(crate) fn length(seconds: i64) -> String {
+    const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let mut left = seconds.max(0);
+    if left == 0 {
+        return "0 s".to_owned();
+    }
+    let mut parts = Vec::new();
+    for (size, name) in UNITS {
+        let count = left / size;
+        left %= size;
+        if count > 0 {
+            parts.push(format!("{count} {name}"));
+        }
+        if parts.len() == 2 || (!parts.is_empty() && count == 0) {
+            break;
+        }
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(millis: i64) -> String {
+        let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let at = now + TimeDelta::milliseconds(millis);
+        let until = Timestamp {
+            seconds: at.timestamp(),
+            nanos: i32::try_from(at.timestamp_subsec_nanos()).unwrap(),
+        };
+        away(&until, now)
+    }
+
+    #[test]
+    fn a_moment_is_told_in_at_most_two_units() {
+        assert_eq!(said(12_000), "in 12 s");
+        assert_eq!(said(11_001), "in 12 s");
+        assert_eq!(said(250_000), "in 4 min 10 s");
+        assert_eq!(said(3_600_000), "in 1 h");
+        assert_eq!(said(3_605_000), "in 1 h");
+        assert_eq!(said(90_000_000), "in 1 d 1 h");
+    }
+
+    #[test]
+    fn what_is_due_is_due_now() {
+        assert_eq!(said(0), "now");
+        assert_eq!(said(-5_000), "now");
+    }
+}

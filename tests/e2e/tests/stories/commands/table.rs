@@ -1,0 +1,185 @@
+//! Every example, in an order that makes sense, with what must be typed before it.
+
+/// An example of the help, as it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) before: &'static [&'static str],
+    pub(super) line: &'static str,
+}
+
+const fn line(line: &'static str) -> Step {
+    Step { before: &[], line }
+}
+
+const fn after(before: &'static [&'static str], line: &'static str) -> Step {
+    Step { before, line }
+}
+
+/// Examples that begin so are whatever the help shows: each measures on a stack of its own, for as long as it likes.
+pub(super) const MEASURES: &str = "cambium bench ";
+
+/// Runs stay open meanwhile.
+pub(super) const WHILE_NOBODY_WORKS: &[Step] = &[
+    line("cambium graph validate graph.yaml"),
+    line("cambium graph put graph.yaml"),
+    line("cambium graph put tasks.yaml --agents agents.yaml --name crew"),
+    line("cambium graph show report --version 1"),
+    line("cambium graph list"),
+    line("cambium graph list --json"),
+    line("cambium import ci.yml --to yaml > jobs.yaml"),
+    after(
+        &["gzip --keep --force manifest.json"],
+        "cambium import manifest.json.gz --graph parent_map --to json",
+    ),
+    line("cambium run graph.yaml --key nightly --json"),
+    line("cambium run tasks.yaml --agents agents.yaml --input '{\"topic\":\"lichen\"}'"),
+    line("cambium why nightly"),
+    line("cambium why nightly draft"),
+    line("cambium pause nightly"),
+    line("cambium resume nightly"),
+    line("cambium signal nightly approved '{\"by\":\"ada\"}'"),
+    line("cambium signal nightly approved @answer.json"),
+    after(
+        &["cambium run graph.yaml --key weekly"],
+        "cambium cancel weekly --reason 'wrong input' --grace-ms 5000",
+    ),
+    line("cambium enroll ada --capability role:writer --capability translate:is --out ada.token"),
+    line("cambium agent-show ada"),
+    line("cambium agents --workspace north"),
+    line("cambium token"),
+    line("cambium token --as ada --ttl 5m"),
+    line("cambium call"),
+    line("cambium call RunService"),
+    line("cambium call RunService/ListRuns '{\"workspaceId\":\"default\"}'"),
+    line(
+        "cambium call cambium.hypha.v1.RunService/GetRun '{\"workspaceId\":\"default\",\"requestKey\":\"nightly\"}' --json",
+    ),
+    line("cambium runs"),
+    line("cambium runs --state failed --json"),
+    line("cambium completions bash"),
+    line(
+        "mkdir -p ~/.local/share/bash-completion/completions && cambium completions bash > ~/.local/share/bash-completion/completions/cambium",
+    ),
+    line("mkdir -p ~/.zfunc && cambium completions zsh > ~/.zfunc/_cambium"),
+    line(
+        "mkdir -p ~/.config/fish/completions && cambium completions fish > ~/.config/fish/completions/cambium.fish",
+    ),
+    line("cambium completions powershell >> $PROFILE"),
+    line("mkdir -p ~/.config/elvish && cambium completions elvish >> ~/.config/elvish/rc.elv"),
+];
+
+/// Runs go to their end.
+pub(super) const WHILE_A_CREW_WORKS: &[Step] = &[
+    line("cambium run graph.yaml --watch"),
+    line("cambium watch nightly"),
+    line("cambium watch nightly --events"),
+    line("cambium watch nightly --from 3 --json"),
+    line("cambium run-show nightly"),
+    line("cambium rerun nightly --from draft --dry-run"),
+    line("cambium rerun nightly --from draft --from check --key nightly-again --watch"),
+    line("cambium rerun nightly --from draft check --json"),
+];
+
+/// They stay until they are told to drain.
+pub(super) const WORKS: &[Step] = &[
+    line("cambium worker --agent bob --capability role:writer --exec './write.sh'"),
+    after(
+        &["cambium enroll ada --capability role:writer --out ada.token"],
+        "cambium worker --agent ada --token-file ada.token --slots 4 --exec 'jq .inputs'",
+    ),
+    line(
+        "cambium worker --agent carol --capability role:editor --http http://127.0.0.1:8000/tasks",
+    ),
+    line("cambium worker --agent dan --capability role:lead --with-token -- ./lead.sh"),
+    line("cambium worker --agent eve --capability role:tester --simulate --speed 100"),
+];
+
+/// They stay until they are told to stop.
+pub(super) const STACKS: &[&str] = &[
+    "cambium up",
+    "cambium up --data ./cambium-data --port 0",
+    "cambium up --workers 2 --capability role:writer",
+];
+
+pub(super) const DEMOS: &[Step] = &[
+    line("cambium demo"),
+    after(
+        &["gzip --keep --force workflow.json"],
+        "cambium demo workflow.json.gz --json",
+    ),
+    line("cambium demo ci.yml --graph jobs --workers 8 --speed 100 --keep"),
+];
+
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    let steps = [WHILE_NOBODY_WORKS, WHILE_A_CREW_WORKS, WORKS, DEMOS].concat();
+    let lines = steps.into_iter().map(|step| step.line);
+    lines.chain(STACKS.iter().copied())
+}
+
+/// What the examples name.
+pub(super) const FILES: [(&str, &str); 9] = [
+    (
+        "graph.yaml",
+        "name: report
+nodes:
+  plan: {requires: [role:lead]}
+  draft: {requires: [role:writer], needs: plan}
+  check: {requires: [role:editor], needs: draft}
+",
+    ),
+    (
+        "tasks.yaml",
+        "research:
+  description: Find out about {topic}
+  expected_output: Notes
+  agent: researcher
+write:
+  description: Write it up
+  expected_output: Text
+  agent: writer
+  context: [research]
+",
+    ),
+    (
+        "agents.yaml",
+        "researcher:
+  role: Researcher
+  goal: Know
+  backstory: Has read a lot
+writer:
+  role: Writer
+  goal: Be read
+  backstory: Has written a lot
+",
+    ),
+    (
+        "ci.yml",
+        "name: ci
+on: push
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps: [{run: make}]
+  test:
+    runs-on: ubuntu-latest
+    needs: build
+    steps: [{run: make test}]
+",
+    ),
+    (
+        "workflow.json",
+        r#"{"name": "two", "schemaVersion": "1.4", "workflow": {"makespan": 3, "tasks": [
+            {"id": "1", "name": "first", "type": "compute", "runtime": 1.5, "parents": []},
+            {"id": "2", "name": "second", "type": "compute", "runtime": 1.5, "parents": ["first"]}]}}"#,
+    ),
+    (
+        "manifest.json",
+        r#"{"metadata": {"project_name": "shop"},
+            "nodes": {"model.shop.orders": {"resource_type": "model", "name": "orders", "depends_on": {"nodes": ["source.shop.raw"]}}},
+            "sources": {"source.shop.raw": {"resource_type": "source", "name": "raw"}},
+            "parent_map": {"model.shop.orders": ["source.shop.raw"], "source.shop.raw": []}}"#,
+    ),
+    ("answer.json", r#"{"by": "grace"}"#),
+    ("write.sh", "#!/bin/sh\necho '{\"text\": \"written\"}'\n"),
+    ("lead.sh", "#!/bin/sh\ncambium run graph.yaml --json\n"),
+];
