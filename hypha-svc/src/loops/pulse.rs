@@ -1,16 +1,13 @@
-//! Notes every second that this replica listens, so that silence can be told from deafness.
-
-use std::time::Duration;
+//! Notes again and again that this replica listens, so that silence can be told from deafness.
 
 use cambium_service_kit::shutdown::Stop;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::engine::Engine;
-
-const EVERY: Duration = Duration::from_secs(1);
+use crate::engine::pulse::every;
 
 pub(crate) async fn pulse(engine: Engine, stop: Stop) {
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(every(engine.settings.lease));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

@@ -2,12 +2,13 @@
 
 use sqlx::PgConnection;
 
-/// A gap so long that leases may have been lost to it: workers beat every third of theirs, to nobody.
-const DEAF_MS: i64 = 3_000;
-
-/// Notes that we listen. After a gap it first records the gap, and gives every open lease a full term from now, once.
-/// Answers whether there was one.
-pub(crate) async fn beat(conn: &mut PgConnection, lease_ms: i64) -> Result<bool, sqlx::Error> {
+/// Notes that we listen. After a gap of over `deaf_ms` it first records the gap, and gives every open lease a full term
+/// from now, once. Answers whether there was one.
+pub(crate) async fn beat(
+    conn: &mut PgConnection,
+    deaf_ms: i64,
+    lease_ms: i64,
+) -> Result<bool, sqlx::Error> {
     let row = sqlx::query!(
         r#"
         WITH last AS MATERIALIZED (
@@ -25,7 +26,7 @@ pub(crate) async fn beat(conn: &mut PgConnection, lease_ms: i64) -> Result<bool,
         )
         SELECT deaf AS "deaf!" FROM last
         "#,
-        DEAF_MS,
+        deaf_ms,
         lease_ms,
     )
     .fetch_one(conn)
