@@ -9,7 +9,7 @@ use super::wide::{AT_ONCE, BATCH};
 /// Run graphs in layers, each task waiting for three of the layer before
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples, to be held against one another:\n  cambium bench layered --tasks 50000 --depth 50 --json\n  cambium bench layered --tasks 50 --depth 10 --runs 1000 --in-flight 20 --json"
+    after_help = "Examples:\n  cambium bench layered --tasks 50000 --depth 50 --json\n  cambium bench layered --tasks 50 --depth 10 --runs 1000 --in-flight 20 --json"
 )]
 pub(crate) struct Args {
     /// Tasks of one run

@@ -12,7 +12,7 @@ use crate::{file, graph};
 /// Run a recorded workflow with simulated workers
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium bench replay montage.json\n  cambium bench replay 1000genome.json.gz --speed 100 --json"
+    after_help = "Examples:\n  cambium bench replay workflow.json\n  cambium bench replay workflow.json --speed 100 --json"
 )]
 pub(crate) struct Args {
     /// A WfFormat trace, or any other file that `cambium import` reads
