@@ -93,6 +93,9 @@ impl App {
         let (worker, incarnation) = (&wish.worker, wish.incarnation);
         let older =
             store::registration::drain_others(&mut tx, workspace, worker, incarnation).await?;
+        if !older.is_empty() {
+            store::registration::tell_drained(&mut tx, &older).await?;
+        }
         let reply = wire::RegisterResponse {
             registration_id: id.to_string(),
             ..wire::RegisterResponse::default()
@@ -147,6 +150,17 @@ impl App {
         Ok(registration)
     }
 
+    /// Whether a newer incarnation has registered, at whichever replica.
+    async fn is_replaced(&self, registration: &str) -> Result<bool, Error> {
+        let id: RegistrationId = registration
+            .parse()
+            .map_err(|_| Error::NoRegistration(registration.to_owned()))?;
+        let mut conn = self.pool.acquire().await?;
+        let drained = store::registration::draining(&mut conn, &[id.as_uuid()]).await?;
+        self.engine.caches.registrations.note_draining(&drained);
+        Ok(!drained.is_empty())
+    }
+
     pub(crate) async fn poll(
         &self,
         principal: &Principal,
@@ -154,8 +168,9 @@ impl App {
         max: u32,
         wait: Duration,
     ) -> Result<wire::PollResponse, Error> {
-        let registration = self.registration(principal, registration).await?;
-        if registration.draining.load(Ordering::Relaxed) {
+        let id = registration;
+        let registration = self.registration(principal, id).await?;
+        if registration.draining.load(Ordering::Relaxed) || self.is_replaced(id).await? {
             return Err(Error::Draining);
         }
         let grants = tokio::select! {

@@ -1,4 +1,5 @@
-//! Hears from other replicas that work was left ready. A hint: the sweep looks every second anyway.
+//! Hears from other replicas that work was left ready, and which incarnations of workers were drained. Hints: the sweep
+//! looks every second anyway.
 
 use std::time::Duration;
 
@@ -28,9 +29,17 @@ pub(crate) async fn listen(engine: Engine, pool: PgPool, stop: Stop) {
 
 async fn hear(engine: &Engine, pool: &PgPool) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
-    listener.listen("hypha_ready").await?;
+    listener
+        .listen_all(["hypha_ready", "hypha_drained"])
+        .await?;
     loop {
         let told = listener.recv().await?;
+        if told.channel() == "hypha_drained" {
+            let drained = told.payload().split(' ').filter_map(|id| id.parse().ok());
+            let drained: Vec<_> = drained.collect();
+            engine.caches.registrations.note_draining(&drained);
+            continue;
+        }
         if told.payload() != engine.name && engine.offers.anybody_waits() {
             engine.offers.note_doubt(false);
             engine.look();

@@ -79,6 +79,23 @@ pub(crate) async fn drain_others(
         .collect())
 }
 
+/// Tells all replicas, with the commit, which incarnations are drained.
+pub(crate) async fn tell_drained(
+    conn: &mut PgConnection,
+    ids: &[RegistrationId],
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    // A notification holds 8,000 bytes; what it leaves out the next sweep of each replica finds.
+    let told = ids[..ids.len().min(200)].join(" ");
+    sqlx::query!(
+        r#"SELECT pg_notify('hypha_drained', $1)::text AS told"#,
+        told
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(())
+}
+
 pub(crate) async fn find(
     conn: &mut PgConnection,
     id: RegistrationId,
