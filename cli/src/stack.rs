@@ -1,4 +1,4 @@
-//! A whole stack in this process: private Postgres, both services on one port, an admin port. The callers speak to it
+//! A whole stack in this process: private Postgres, all services on one port, an admin port. The callers speak to it
 //! through real gRPC on loopback, as to any other.
 
 mod services;
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::credentials;
 use crate::folder::{Address, Folder, Guard};
 
-/// Both services share one database, each in its own schema.
+/// All services share one database, each in its own schema.
 const DATABASE: &str = "postgres";
 
 /// What a stack should be.
@@ -59,7 +59,6 @@ impl Stack {
         let sources = services::Sources {
             folder: &folder,
             postgres: &postgres,
-            url: &address.url,
         };
         let running = services::start(&sources, listener, stop.clone()).await?;
         let metrics = telemetry::metrics();

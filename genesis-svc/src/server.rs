@@ -56,19 +56,19 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     let routes = outbox::Routes::new(RECEIVERS, HashMap::from_iter(addresses));
     let relay = Relay::new(pool.clone(), store::SCHEMA, &routes, config.credentials)?;
     let clock = Arc::new(SystemClock);
-    let app = App {
+    let app = Arc::new(App {
         pool: pool.clone(),
         key: config.key,
         clock: clock.clone(),
         routes,
         relay: relay.wake(),
-    };
+    });
     tokio::spawn(relay.run(stop.clone()));
     tokio::spawn(loops::forget::run(pool.clone(), stop.clone()));
     let ready = readiness::watch(pool, stop);
     let auth = Auth::new(Verifier::new(config.bundle, NAME, clock), NAME, PERMISSIONS);
     Ok(Service::new(NAME, auth, ready, move |routes| {
-        let agents = AgentServiceServer::new(AgentRpc::new(Arc::new(app)));
+        let agents = AgentServiceServer::new(AgentRpc::new(Arc::clone(&app)));
         routes.add_service(agents.max_decoding_message_size(REQUEST_BYTES));
     }))
 }

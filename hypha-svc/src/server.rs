@@ -126,7 +126,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         stop,
         watchers: Watchers::default(),
     };
-    Ok(Service::new(NAME, auth, ready, move |routes| {
+    let service = Service::new(NAME, auth, ready, move |routes| {
         let graphs = GraphServiceServer::new(GraphRpc(app.clone()));
         routes.add_service(
             graphs
@@ -140,13 +140,15 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         );
         let tasks = TaskServiceServer::new(TaskRpc(app.clone()));
         routes.add_service(tasks.max_decoding_message_size(256 << 10));
-        let workers = WorkerServiceServer::new(WorkerRpc(app));
+        let workers = WorkerServiceServer::new(WorkerRpc(app.clone()));
         routes.add_service(
             workers
                 .max_decoding_message_size(PAYLOAD_BYTES)
                 .max_encoding_message_size(REPLY_BYTES),
         );
-        routes.add_service(SignalRpc::new(pool, SCHEMA, Receptors).into_service());
+    });
+    Ok(service.hearing(move |routes| {
+        routes.add_service(SignalRpc::new(pool.clone(), SCHEMA, Receptors).into_service());
     }))
 }
 

@@ -15,6 +15,18 @@ pub mod genesis {
     }
 }
 
+pub mod immune {
+    pub mod v1 {
+        tonic::include_proto!("cambium.immune.v1");
+    }
+}
+
+pub mod stigmergy {
+    pub mod v1 {
+        tonic::include_proto!("cambium.stigmergy.v1");
+    }
+}
+
 pub mod signal {
     pub mod v1 {
         tonic::include_proto!("cambium.signal.v1");

@@ -1,24 +1,28 @@
-//! Builds the services from the data folder's files and serves all of them on one port.
+//! Builds the services from the data folder's files. One port serves all of them to people and workers; each also has one of
+//! its own, where it hears the others.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use anyhow::Context as _;
 use cambium_service_kit::config::Env;
 use cambium_service_kit::postgres::Private;
-use cambium_service_kit::service;
+use cambium_service_kit::service::{self, Service};
 use cambium_service_kit::shutdown::Stop;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
-use super::DATABASE;
+use super::{DATABASE, listen};
 use crate::folder::Folder;
+
+/// The services, as their environment variables and their schemas begin.
+pub(super) const NAMES: [&str; 2] = ["hypha", "genesis"];
 
 /// Where the services find what they need.
 pub(super) struct Sources<'a> {
     pub(super) folder: &'a Folder,
     pub(super) postgres: &'a Private,
-    /// Where all of them will listen.
-    pub(super) url: &'a str,
 }
 
 pub(super) struct Running {
@@ -32,31 +36,67 @@ pub(super) async fn start(
     listener: TcpListener,
     stop: Stop,
 ) -> anyhow::Result<Running> {
-    let env = sources.environment();
+    let mut own = Vec::new();
+    for _ in NAMES {
+        own.push(listen(0).await?);
+    }
+    let env = sources.environment(&own)?;
     let hypha = hypha_svc::build(hypha_svc::Config::from_env(&env)?, stop.clone()).await?;
-
     let genesis = genesis_svc::build(genesis_svc::Config::from_env(&env)?, stop.clone()).await?;
     let ready = hypha.ready();
-    let serving = tokio::spawn(service::serve(listener, vec![hypha, genesis], stop));
+    let services = [hypha, genesis].map(Arc::new).to_vec();
+    let serving = tokio::spawn(serve(listener, own, services, stop));
     Ok(Running { serving, ready })
+}
+
+/// Serves until told to stop, or until one of the ports fails.
+async fn serve(
+    listener: TcpListener,
+    own: Vec<TcpListener>,
+    services: Vec<Arc<Service>>,
+    stop: Stop,
+) -> anyhow::Result<()> {
+    let mut ports = JoinSet::new();
+    for (listener, service) in own.into_iter().zip(&services) {
+        ports.spawn(service::serve_all(
+            listener,
+            vec![Arc::clone(service)],
+            stop.clone(),
+        ));
+    }
+    ports.spawn(service::serve_all(listener, services, stop));
+    while let Some(ended) = ports.join_next().await {
+        ended.context("a service ended unexpectedly")??;
+    }
+    Ok(())
 }
 
 impl Sources<'_> {
     /// What each service would be told by its environment.
-    fn environment(&self) -> Env {
+    fn environment(&self, own: &[TcpListener]) -> anyhow::Result<Env> {
         let file = |path: &Path| path.display().to_string();
-        let key = |name| file(&self.folder.key(name));
-        let url = |role| self.postgres.url(role, DATABASE);
-        let own = [
-            ("CAMBIUM_BUNDLE", file(&self.folder.bundle())),
-            ("HYPHA_DATABASE_URL", url("hypha")),
-            ("HYPHA_KEY", key("hypha")),
-            ("HYPHA_SERVICE_KEY", key("hypha-service")),
-            ("GENESIS_DATABASE_URL", url("genesis")),
-            ("GENESIS_KEY", key("genesis")),
-            ("GENESIS_SERVICE_KEY", key("genesis-service")),
-            ("GENESIS_HYPHA_ADDR", self.url.to_owned()),
-        ];
-        Env::of(own.map(|(name, value)| (name.to_owned(), value)))
+        let mut env = vec![("CAMBIUM_BUNDLE".to_owned(), file(&self.folder.bundle()))];
+        for (name, listener) in NAMES.iter().zip(own) {
+            let upper = name.to_uppercase();
+            let key = |key: &str| file(&self.folder.key(key));
+            env.extend([
+                (
+                    format!("{upper}_DATABASE_URL"),
+                    self.postgres.url(name, DATABASE),
+                ),
+                (format!("{upper}_KEY"), key(name)),
+                (
+                    format!("{upper}_SERVICE_KEY"),
+                    key(&format!("{name}-service")),
+                ),
+            ]);
+            let address = format!("http://{}", listener.local_addr()?);
+            let tellers = NAMES.iter().filter(|teller| *teller != name);
+            env.extend(tellers.map(|teller| {
+                let variable = format!("{}_{upper}_ADDR", teller.to_uppercase());
+                (variable, address.clone())
+            }));
+        }
+        Ok(Env::of(env))
     }
 }

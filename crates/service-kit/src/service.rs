@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -24,8 +25,12 @@ pub struct Service {
     name: &'static str,
     auth: Auth,
     ready: watch::Receiver<bool>,
-    register: Box<dyn FnOnce(&mut RoutesBuilder) + Send>,
+    register: Register,
+    receive: Option<Register>,
 }
+
+/// Adds routes; called once for each port that serves them.
+type Register = Box<dyn Fn(&mut RoutesBuilder) + Send + Sync>;
 
 impl Service {
     /// `ready` says whether it can answer (see [`crate::readiness`]); `register` adds its routes.
@@ -33,14 +38,23 @@ impl Service {
         name: &'static str,
         auth: Auth,
         ready: watch::Receiver<bool>,
-        register: impl FnOnce(&mut RoutesBuilder) + Send + 'static,
+        register: impl Fn(&mut RoutesBuilder) + Send + Sync + 'static,
     ) -> Self {
         Self {
             name,
             auth,
             ready,
             register: Box::new(register),
+            receive: None,
         }
+    }
+
+    /// It hears signals: `receive` adds its `SignalService`. A delivery names no receiver, so it is heard only on a port
+    /// that serves this service alone.
+    #[must_use]
+    pub fn hearing(mut self, receive: impl Fn(&mut RoutesBuilder) + Send + Sync + 'static) -> Self {
+        self.receive = Some(Box::new(receive));
+        self
     }
 
     /// Whether it can answer.
@@ -58,10 +72,16 @@ impl fmt::Debug for Service {
     }
 }
 
-/// Serves the services behind one port, with health and reflection, until told to stop; then finishes the calls in flight.
-pub async fn serve(
+/// Serves one service on its port, with health and reflection and all that it hears, until told to stop; then finishes the
+/// calls in flight.
+pub async fn serve(listener: TcpListener, service: Service, stop: Stop) -> anyhow::Result<()> {
+    serve_all(listener, vec![Arc::new(service)], stop).await
+}
+
+/// Serves all of them behind one port, as [`serve`] does one. Signals are heard only where there is one.
+pub async fn serve_all(
     listener: TcpListener,
-    services: Vec<Service>,
+    services: Vec<Arc<Service>>,
     stop: Stop,
 ) -> anyhow::Result<()> {
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -71,15 +91,20 @@ pub async fn serve(
     routes.add_service(v1);
     routes.add_service(v1alpha);
     let mut auths = Vec::new();
-    for service in services {
+    for service in &services {
         tokio::spawn(report(
             service.name,
-            service.ready,
+            service.ready(),
             reporter.clone(),
             stop.clone(),
         ));
-        auths.push(service.auth);
+        auths.push(service.auth.clone());
         (service.register)(&mut routes);
+    }
+    if let [alone] = services.as_slice()
+        && let Some(receive) = &alone.receive
+    {
+        receive(&mut routes);
     }
     let serving = server::builder()
         .layer(server::layers(Auth::merge(auths)))
@@ -119,7 +144,7 @@ pub async fn run(
         signalled().await;
         asked.stop();
     });
-    serve(listener, vec![service], stop.clone()).await?;
+    serve(listener, service, stop.clone()).await?;
     stop.stop();
     admin.await?
 }

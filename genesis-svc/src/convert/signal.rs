@@ -26,6 +26,9 @@ pub(crate) fn agent_spawned(id: SignalId, agent: &Agent) -> Signal {
             agent_id: agent.id.to_string(),
             name: agent.name.to_string(),
             capabilities: agent.capabilities.iter().map(str::to_owned).collect(),
+            // Nobody spawned it: it is the first of its line, and no template taught it.
+            root_agent_id: agent.id.to_string(),
+            ..AgentSpawned::default()
         })),
     }
 }

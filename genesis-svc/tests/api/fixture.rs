@@ -77,7 +77,7 @@ async fn serve(config: Config, stop: &Stop) -> Channel {
     let listener = TcpListener::bind(config.listen).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let built = genesis_svc::build(config, stop.clone()).await.unwrap();
-    tokio::spawn(service::serve(listener, vec![built], stop.clone()));
+    tokio::spawn(service::serve(listener, built, stop.clone()));
     Endpoint::from_shared(address).unwrap().connect_lazy()
 }
 

@@ -41,9 +41,11 @@ async fn hypha_hears_of_a_new_agent() {
         7
     );
     let spawned = AgentSpawned {
-        agent_id: agent.agent_id,
+        agent_id: agent.agent_id.clone(),
         name: agent.name,
         capabilities: agent.capabilities,
+        root_agent_id: agent.agent_id,
+        ..AgentSpawned::default()
     };
     assert_eq!(signal.payload, Some(Payload::AgentSpawned(spawned)));
 }

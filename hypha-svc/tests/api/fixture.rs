@@ -117,7 +117,7 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
     let listener = TcpListener::bind(anywhere).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let built = hypha_svc::build(config, stop.clone()).await.unwrap();
-    tokio::spawn(service::serve(listener, vec![built], stop.clone()));
+    tokio::spawn(service::serve(listener, built, stop.clone()));
     Endpoint::from_shared(address)
         .unwrap()
         .connect()
@@ -180,6 +180,7 @@ async fn tell_of_agent(
         agent_id: agent.clone(),
         name: name.to_owned(),
         capabilities: capabilities.iter().map(|one| (*one).to_owned()).collect(),
+        ..AgentSpawned::default()
     };
     let signal = Signal {
         signal_id: id(),

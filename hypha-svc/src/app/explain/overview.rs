@@ -145,7 +145,7 @@ fn rank(why: &Reason) -> u8 {
     match why.kind() {
         ReasonKind::Ended | ReasonKind::Cancelling if is_of_the_run => 0,
         ReasonKind::Ended => 1,
-        ReasonKind::NoEligibleAgent => 2,
+        ReasonKind::NoEligibleAgent | ReasonKind::Quarantined => 2,
         ReasonKind::Parked => 3,
         ReasonKind::Paused => 4,
         ReasonKind::AllBusy => 5,

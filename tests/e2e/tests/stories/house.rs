@@ -221,6 +221,7 @@ impl House {
             agent_id: agent.clone(),
             name: name.to_owned(),
             capabilities: Vec::new(),
+            ..AgentSpawned::default()
         };
         let signal = Signal {
             signal_id: Uuid::now_v7().to_string(),
