@@ -64,6 +64,7 @@ fn details(reason: &Reason, facts: &Facts) -> impl Iterator<Item = String> {
         ReasonKind::Queued | ReasonKind::AllBusy | ReasonKind::NoEligibleAgent => {
             Some(format!("its time to wait for an agent is over {away}"))
         }
+        ReasonKind::Quarantined => Some(format!("its agents come back {away}")),
         ReasonKind::Unspecified
         | ReasonKind::WaitingOnEdges
         | ReasonKind::WaitingOnMembers
@@ -106,6 +107,13 @@ fn next(reason: &Reason, facts: &Facts) -> Vec<String> {
         )],
         ReasonKind::Running | ReasonKind::WaitingOnMembers | ReasonKind::Cancelling => {
             vec![format!("cambium watch {run}")]
+        }
+        ReasonKind::Quarantined => {
+            let agent = reason.subjects.first().map_or("AGENT", String::as_str);
+            vec![format!(
+                "cambium release {} --reason WHY",
+                shell::word(agent)
+            )]
         }
         ReasonKind::Ended => after_the_end(reason, facts),
         ReasonKind::BackingOff | ReasonKind::Unspecified => Vec::new(),
