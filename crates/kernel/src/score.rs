@@ -14,6 +14,13 @@ pub struct Score(i32);
 impl Score {
     pub const ONE: Self = Self(1_000_000);
 
+    /// A constant; one outside the range does not compile.
+    #[must_use]
+    pub const fn of<const MILLIONTHS: i32>() -> Self {
+        const { assert!(MILLIONTHS >= 0 && MILLIONTHS <= 1_000_000) }
+        Self(MILLIONTHS)
+    }
+
     // INVARIANT: from 0 to 1,000,000.
     pub fn from_millionths(millionths: i32) -> Result<Self, ScoreError> {
         if (0..=1_000_000).contains(&millionths) {

@@ -79,6 +79,12 @@ pub enum Error {
     #[error("{}", explained(.0))]
     Losers(Vec<Offender>),
 
+    #[error("the weights sum to {0} millionths, not to 1")]
+    Weights(i64),
+
+    #[error("the graph's `fair_key` {0}")]
+    FairKey(cambium_kernel::NameError),
+
     #[error("the graph keeps its runs for {0} days, outside 1 to 3,660")]
     RetainDays(u32),
 
@@ -118,6 +124,8 @@ impl Failure for Error {
         match self {
             Self::GraphEmpty
             | Self::GraphName(_)
+            | Self::FairKey(_)
+            | Self::Weights(_)
             | Self::GraphTooLarge { .. }
             | Self::NodeKey(_)
             | Self::DuplicateNode(_)
@@ -152,6 +160,8 @@ impl Failure for Error {
         match self {
             Self::GraphEmpty => "GRAPH_EMPTY",
             Self::GraphName(_) => "GRAPH_NAME_INVALID",
+            Self::FairKey(_) => "FAIR_KEY_INVALID",
+            Self::Weights(_) => "WEIGHTS_INVALID",
             Self::GraphTooLarge { .. } => "GRAPH_TOO_LARGE",
             Self::NodeKey(_) | Self::KeyInvalid(_) => "NODE_KEY_INVALID",
             Self::DuplicateNode(_) => "NODE_DUPLICATE",
@@ -184,6 +194,8 @@ impl Failure for Error {
         match self {
             Self::GraphEmpty => Some("graph.nodes".to_owned()),
             Self::GraphName(_) => Some("graph.name".to_owned()),
+            Self::FairKey(_) => Some("graph.fair_key".to_owned()),
+            Self::Weights(_) => Some("weights".to_owned()),
             Self::GraphTooLarge { what, .. } => Some(format!("graph.{what}")),
             Self::Cycle(_) => Some("graph.edges".to_owned()),
             Self::RetainDays(_) => Some("graph.retain_days".to_owned()),

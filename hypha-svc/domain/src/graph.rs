@@ -43,6 +43,8 @@ pub struct Node {
     pub config: Vec<u8>,
     /// Sorted and distinct.
     pub requires: Vec<Capability>,
+    /// Sorted and distinct.
+    pub prefers: Vec<Capability>,
     /// 0 is served first, 9 last.
     pub priority: u8,
     pub retry: Retry,
@@ -74,6 +76,7 @@ pub struct Graph {
     name: String,
     fail_fast: bool,
     retain_days: u32,
+    fair_key: String,
     cancels_losers: bool,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
@@ -111,6 +114,12 @@ impl Graph {
     #[must_use]
     pub const fn retain_days(&self) -> u32 {
         self.retain_days
+    }
+
+    /// The key that its runs share a turn by; empty: each has its own.
+    #[must_use]
+    pub fn fair_key(&self) -> &str {
+        &self.fair_key
     }
 
     /// Whether any node cancels upstream tasks that nobody waits for any more.

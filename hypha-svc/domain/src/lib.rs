@@ -7,6 +7,7 @@ pub mod fan_out;
 pub mod gift;
 pub mod graph;
 pub mod join;
+pub mod matching;
 pub mod path;
 pub mod payload;
 pub mod rerun;

@@ -25,6 +25,7 @@ pub(crate) fn spec_from_wire(graph: &wire::Graph) -> Result<Spec, Error> {
             .collect::<Result<_, _>>()?,
         fail_fast: graph.fail_fast.unwrap_or(true),
         retain_days: graph.retain_days.unwrap_or(Spec::RETAIN_DAYS),
+        fair_key: graph.fair_key.clone(),
     })
 }
 
@@ -35,6 +36,7 @@ fn node_from_wire(at: usize, node: &wire::Node) -> Result<NodeSpec, Error> {
         instructions: node.instructions.clone(),
         config: node.config.to_vec(),
         requires: node.requires.clone(),
+        prefers: node.prefers.clone(),
         priority: node.priority.unwrap_or(NodeSpec::PRIORITY),
         retry: retry_from_wire(node.retry.as_ref()),
         timeouts: timeouts_from_wire(at, node.timeouts.as_ref())?,
@@ -143,8 +145,10 @@ pub(crate) fn canonical(graph: &wire::Graph) -> (Vec<u8>, Vec<u8>) {
     // Left out at its default: what was stored before there was a choice keeps its hash.
     graph.retain_days = graph.retain_days.filter(|days| *days != Spec::RETAIN_DAYS);
     for node in &mut graph.nodes {
-        node.requires.sort();
-        node.requires.dedup();
+        for capabilities in [&mut node.requires, &mut node.prefers] {
+            capabilities.sort();
+            capabilities.dedup();
+        }
         node.priority = Some(node.priority.unwrap_or(NodeSpec::PRIORITY));
         if node
             .join

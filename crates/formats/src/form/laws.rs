@@ -94,6 +94,7 @@ prop_compose! {
         instructions in texts(),
         config in prop::option::of(values()),
         requires in prop::collection::vec(texts(), 0..3),
+        prefers in prop::collection::vec(texts(), 0..3),
         priority in any::<Option<u32>>(),
         retry in prop::option::of(retries()),
         timeouts in prop::option::of(any::<(Option<u64>, Option<u64>, Option<u64>)>()),
@@ -107,6 +108,7 @@ prop_compose! {
             instructions,
             config: config.map(|config| config.to_string()).unwrap_or_default().into(),
             requires,
+            prefers,
             priority,
             retry,
             timeouts: timeouts.map(|(queue_ms, run_ms, total_ms)| Timeouts { queue_ms, run_ms, total_ms }),
@@ -137,6 +139,7 @@ prop_compose! {
         edges in prop::collection::vec(edges(), 0..6),
         fail_fast in any::<Option<bool>>(),
         retain_days in any::<Option<u32>>(),
+        fair_key in texts(),
     ) -> Graph {
         let nodes: Vec<Node> = nodes.into_iter().map(|(key, node)| Node { key, ..node }).collect();
         let mut drawn: Vec<Edge> = Vec::new();
@@ -147,7 +150,7 @@ prop_compose! {
                 drawn.push(Edge { from, to, ..edge });
             }
         }
-        Graph { name, nodes, edges: drawn, fail_fast, retain_days }
+        Graph { name, nodes, edges: drawn, fail_fast, retain_days, fair_key }
     }
 }
 

@@ -2,13 +2,21 @@
 
 use cambium_proto::hypha::v1::{JoinKind, TaskState};
 
-pub(super) const GRAPH: [&str; 5] = ["name", "fail_fast", "retain_days", "nodes", "edges"];
-pub(super) const NODE: [&str; 13] = [
+pub(super) const GRAPH: [&str; 6] = [
+    "name",
+    "fail_fast",
+    "retain_days",
+    "fair_key",
+    "nodes",
+    "edges",
+];
+pub(super) const NODE: [&str; 14] = [
     "key",
     "name",
     "instructions",
     "config",
     "requires",
+    "prefers",
     "priority",
     "retry",
     "timeouts",

@@ -57,6 +57,7 @@ fn graph(root: &Field, name: String) -> Result<Graph, Error> {
         edges,
         fail_fast,
         retain_days: whole(root, "retain_days")?,
+        fair_key: text(root, "fair_key")?,
     })
 }
 
@@ -132,6 +133,7 @@ fn node(key: String, field: &Field) -> Result<Node, Error> {
         instructions: text(field, "instructions")?,
         config: config.unwrap_or_default().into(),
         requires: texts(field, "requires")?,
+        prefers: texts(field, "prefers")?,
         priority: whole(field, "priority")?,
         retry: field
             .get("retry")

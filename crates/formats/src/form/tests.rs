@@ -24,6 +24,7 @@ fn a_file_says_what_the_contract_can() {
 name: report
 fail_fast: false
 retain_days: 90
+fair_key: press
 nodes:
   plan:
   write:
@@ -32,6 +33,7 @@ nodes:
       Two pages.
     config: {tone: dry, pages: [1, 2.5], on: yes, code: 007}
     requires: [role:writer]
+    prefers: [style:plain]
     priority: 2
     retry: {max_attempts: 5, initial_ms: 10, factor_milli: 1500, cap_ms: 900, non_retryable: [BAD]}
     timeouts: {queue_ms: 1, run_ms: 2, total_ms: 3}
@@ -65,6 +67,7 @@ edges:
         instructions: "Two pages.\n".into(),
         config: r#"{"tone":"dry","pages":[1,2.5],"on":"yes","code":"007"}"#.into(),
         requires: vec!["role:writer".into()],
+        prefers: vec!["style:plain".into()],
         priority: Some(2),
         retry: Some(Retry {
             max_attempts: Some(5),
@@ -128,6 +131,7 @@ edges:
         ],
         fail_fast: Some(false),
         retain_days: Some(90),
+        fair_key: "press".into(),
     };
     assert_eq!(imported.format, Format::Cambium);
     assert_eq!(imported.graph, expected);

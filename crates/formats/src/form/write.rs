@@ -35,6 +35,8 @@ struct Form<E> {
     fail_fast: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retain_days: Option<u32>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    fair_key: String,
     nodes: Value,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edges: Vec<E>,
@@ -46,6 +48,7 @@ impl<E> Form<E> {
             name: graph.name.clone(),
             fail_fast: graph.fail_fast,
             retain_days: graph.retain_days,
+            fair_key: graph.fair_key.clone(),
             nodes: nodes(&graph.nodes),
             edges: graph
                 .edges
@@ -101,6 +104,7 @@ fn node(node: &Node) -> Map<String, Value> {
         .text("instructions", &node.instructions)
         .part("config", config(&node.config))
         .texts("requires", &node.requires)
+        .texts("prefers", &node.prefers)
         .part("priority", node.priority)
         .part("retry", node.retry.as_ref().map(retry))
         .part("timeouts", node.timeouts.as_ref().map(timeouts))

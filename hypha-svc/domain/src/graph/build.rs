@@ -29,11 +29,11 @@ pub(super) fn build(
         .collect::<Result<Vec<_>, _>>()?;
     let incoming = Neighbours::new(nodes.len(), edges.iter().map(|edge| edge.to));
     let outgoing = Neighbours::new(nodes.len(), edges.iter().map(|edge| edge.from));
-    let (name, fail_fast, retain_days) = (spec.name, spec.fail_fast, spec.retain_days);
     let mut graph = Graph {
-        name,
-        fail_fast,
-        retain_days,
+        name: spec.name,
+        fail_fast: spec.fail_fast,
+        retain_days: spec.retain_days,
+        fair_key: spec.fair_key,
         cancels_losers: nodes.iter().any(|node| node.cancel_losers),
         nodes,
         edges,
@@ -58,19 +58,13 @@ fn edge(link: Link, specs: &[EdgeSpec], compiled: &mut Compiled) -> Edge {
 }
 
 fn node(at: usize, spec: NodeSpec, compiled: &mut Compiled) -> Result<Node, Error> {
-    let parsed = spec
-        .requires
-        .iter()
-        .flat_map(|text| Capability::parse(text));
-    let mut requires: Vec<_> = parsed.collect();
-    requires.sort_unstable();
-    requires.dedup();
     Ok(Node {
         key: NodeKey::parse(&spec.key)?,
         name: spec.name,
         instructions: spec.instructions,
         config: spec.config,
-        requires,
+        requires: capabilities(&spec.requires),
+        prefers: capabilities(&spec.prefers),
         priority: u8::try_from(spec.priority).unwrap_or(u8::MAX),
         retry: retry(spec.retry),
         timeouts: spec.timeouts,
@@ -79,6 +73,15 @@ fn node(at: usize, spec: NodeSpec, compiled: &mut Compiled) -> Result<Node, Erro
         cancel_losers: spec.cancel_losers,
         fan_out: compiled.fan_outs.remove(&at),
     })
+}
+
+/// Sorted and distinct. Each was checked before.
+fn capabilities(texts: &[String]) -> Vec<Capability> {
+    let parsed = texts.iter().flat_map(|text| Capability::parse(text));
+    let mut capabilities: Vec<_> = parsed.collect();
+    capabilities.sort_unstable();
+    capabilities.dedup();
+    capabilities
 }
 
 fn retry(spec: RetrySpec) -> Retry {

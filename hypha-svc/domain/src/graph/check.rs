@@ -24,6 +24,9 @@ fn sizes(spec: &Spec) -> Result<(), Error> {
     if spec.nodes.is_empty() {
         return Err(Error::GraphEmpty);
     }
+    if !spec.fair_key.is_empty() {
+        cambium_kernel::check_name(&spec.fair_key).map_err(Error::FairKey)?;
+    }
     if !(1..=MAX_RETAIN_DAYS).contains(&spec.retain_days) {
         return Err(Error::RetainDays(spec.retain_days));
     }

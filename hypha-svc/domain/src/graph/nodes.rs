@@ -42,7 +42,16 @@ pub(super) fn index(nodes: &[NodeSpec]) -> Result<HashMap<NodeKey, u32>, Error> 
 pub(super) fn check(nodes: &[NodeSpec]) -> Result<(), Error> {
     none(each(nodes, texts), Error::Text)?;
     none(each(nodes, config), Error::Config)?;
-    none(each(nodes, capabilities), Error::Capability)?;
+    none(
+        each(nodes, |at, node| {
+            capabilities(at, "requires", &node.requires)
+        }),
+        Error::Capability,
+    )?;
+    none(
+        each(nodes, |at, node| capabilities(at, "prefers", &node.prefers)),
+        Error::Capability,
+    )?;
     none(each(nodes, priority), Error::Priority)?;
     none(each(nodes, |at, node| retry(at, &node.retry)), Error::Retry)?;
     none(
@@ -81,27 +90,19 @@ fn config(at: usize, node: &NodeSpec) -> Option<Offender> {
     Some(at_node(at, "config", fault.to_string()))
 }
 
-fn capabilities(at: usize, node: &NodeSpec) -> Option<Offender> {
-    if node.requires.len() > MAX_CAPABILITIES {
+fn capabilities(at: usize, field: &str, texts: &[String]) -> Option<Offender> {
+    if texts.len() > MAX_CAPABILITIES {
         let what = format!(
             "names {} capabilities, above {MAX_CAPABILITIES}",
-            node.requires.len()
+            texts.len()
         );
-        return Some(at_node(at, "requires", what));
+        return Some(at_node(at, field, what));
     }
-    let parsed = node
-        .requires
-        .iter()
-        .map(|text| Capability::parse(text))
-        .enumerate();
+    let parsed = texts.iter().map(|text| Capability::parse(text)).enumerate();
     let (place, fault) = parsed
         .filter_map(|(place, parsed)| Some((place, parsed.err()?)))
         .next()?;
-    Some(at_node(
-        at,
-        &format!("requires[{place}]"),
-        fault.to_string(),
-    ))
+    Some(at_node(at, &format!("{field}[{place}]"), fault.to_string()))
 }
 
 fn priority(at: usize, node: &NodeSpec) -> Option<Offender> {

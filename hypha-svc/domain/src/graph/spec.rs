@@ -11,6 +11,8 @@ pub struct Spec {
     pub fail_fast: bool,
     /// How many days a run is kept past its end.
     pub retain_days: u32,
+    /// Empty: each run has a turn of its own.
+    pub fair_key: String,
 }
 
 impl Spec {
@@ -26,6 +28,7 @@ impl Default for Spec {
             edges: Vec::new(),
             fail_fast: true,
             retain_days: Self::RETAIN_DAYS,
+            fair_key: String::new(),
         }
     }
 }
@@ -38,6 +41,7 @@ pub struct NodeSpec {
     pub instructions: String,
     pub config: Vec<u8>,
     pub requires: Vec<String>,
+    pub prefers: Vec<String>,
     pub priority: u32,
     pub retry: RetrySpec,
     pub timeouts: Timeouts,
@@ -60,6 +64,7 @@ impl NodeSpec {
             instructions: String::new(),
             config: Vec::new(),
             requires: Vec::new(),
+            prefers: Vec::new(),
             priority: Self::PRIORITY,
             retry: RetrySpec::default(),
             timeouts: Timeouts::default(),

@@ -114,7 +114,7 @@ fn shapes_that_are_no_graph_are_refused_with_all_offenders() {
 #[test]
 fn each_field_has_its_bounds() {
     type Change = fn(&mut NodeSpec);
-    let changes: [(Change, &str, &str); 18] = [
+    let changes: [(Change, &str, &str); 19] = [
         (|it| it.name = "\0".to_owned(), "TEXT_INVALID", "name"),
         (
             |it| it.instructions = "a\0".to_owned(),
@@ -136,6 +136,11 @@ fn each_field_has_its_bounds() {
             |it| it.requires = vec!["a".to_owned(), String::new()],
             "CAPABILITY_INVALID",
             "requires[1]",
+        ),
+        (
+            |it| it.prefers = vec![String::new()],
+            "CAPABILITY_INVALID",
+            "prefers[0]",
         ),
         (|it| it.priority = 10, "PRIORITY_OUT_OF_RANGE", "priority"),
         (
