@@ -4,6 +4,7 @@ pub(crate) mod attempt;
 pub(crate) mod ending;
 pub(crate) mod explain;
 pub(crate) mod graph;
+pub(crate) mod matching;
 pub(crate) mod rerun;
 pub(crate) mod run;
 pub(crate) mod task;

@@ -4,6 +4,7 @@ pub(crate) mod ending;
 pub(crate) mod event;
 pub(crate) mod graph;
 pub(crate) mod id;
+pub(crate) mod matching;
 pub(crate) mod page;
 pub(crate) mod payload;
 pub(crate) mod run;

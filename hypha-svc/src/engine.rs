@@ -15,6 +15,8 @@ pub(crate) mod cascade;
 pub(crate) mod close;
 pub(crate) mod commit;
 pub(crate) mod credit;
+pub(crate) mod evidence;
+pub(crate) mod fair;
 pub(crate) mod finish;
 pub(crate) mod grant;
 pub(crate) mod launch;
@@ -25,6 +27,7 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod prune;
 pub(crate) mod pulse;
+pub(crate) mod roster;
 pub(crate) mod settle;
 pub(crate) mod steer;
 pub(crate) mod thank;
@@ -37,7 +40,7 @@ use cambium_kernel::{LeaseId, RunId};
 use cambium_service_kit::batch;
 use cambium_service_kit::outbox::{Routes, Wake};
 use sqlx::PgPool;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use uuid::Uuid;
 
 use self::cache::Caches;
@@ -65,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) pool: PgPool,
     pub(crate) caches: Caches,
     pub(crate) offers: Offers,
+    pub(crate) fair: fair::Fair,
     pub(crate) settings: Settings,
     pulse: pulse::Pulse,
     pub(crate) routes: Routes,
@@ -72,6 +76,8 @@ pub(crate) struct Inner {
     decide: mpsc::UnboundedSender<DecideJob>,
     /// Says which run has new events, to whoever watches here.
     pub(crate) news: broadcast::Sender<RunId>,
+    /// Wakes whoever reads standings again.
+    pub(crate) standings: Notify,
     /// Wakes the relay after a commit that filled the outbox.
     pub(crate) relay: Wake,
     /// Tells this replica's notifications from others'.
@@ -117,12 +123,14 @@ impl Engine {
             pool,
             caches: Caches::default(),
             offers: Offers::default(),
+            fair: fair::Fair::default(),
             settings,
             pulse: pulse::Pulse::default(),
             routes,
             ops,
             decide,
             news: broadcast::channel(1024).0,
+            standings: Notify::new(),
             relay,
             name: Uuid::new_v4().to_string(),
             notified: Mutex::new(None),

@@ -71,6 +71,8 @@ pub(crate) enum Error {
     TooManyWatches,
     #[error("the page token is not one of this list's")]
     PageToken,
+    #[error("version {0} of the weights is not the latest: read them again")]
+    WeightsMoved(i64),
     #[error("another writer won: try again")]
     Contended,
     #[error("the transaction that this call shared failed")]
@@ -157,7 +159,7 @@ impl Failure for Error {
             }
             Self::TokenRanOut => ErrorKind::Unauthenticated,
             Self::KeyTaken(_) => ErrorKind::Taken,
-            Self::LeaseLost(_) | Self::Contended => ErrorKind::Conflict,
+            Self::LeaseLost(_) | Self::WeightsMoved(_) | Self::Contended => ErrorKind::Conflict,
             Self::TooManySignals(_) | Self::TooManyWatches | Self::SlowWatcher(_) => {
                 ErrorKind::Exhausted
             }
@@ -205,6 +207,7 @@ impl Failure for Error {
             Self::TooOld { .. } => "SEQUENCE_TOO_OLD",
             Self::SlowWatcher(_) => "WATCHER_TOO_SLOW",
             Self::PageToken => "PAGE_TOKEN_INVALID",
+            Self::WeightsMoved(_) => "WEIGHTS_MOVED",
             Self::Contended => "CONTENDED",
             Self::Shared(database::Fault::Conflict) => "CONTENDED",
             Self::Shared(database::Fault::StorageFull) => "STORAGE_FULL",

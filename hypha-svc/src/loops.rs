@@ -6,4 +6,5 @@ pub(crate) mod expire;
 pub(crate) mod forget;
 pub(crate) mod listen;
 pub(crate) mod pulse;
+pub(crate) mod standing;
 pub(crate) mod sweep;

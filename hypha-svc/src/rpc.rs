@@ -1,6 +1,7 @@
 //! The wire: converts, calls one use case, converts back.
 
 pub(crate) mod graph;
+pub(crate) mod matching;
 pub(crate) mod run;
 pub(crate) mod task;
 pub(crate) mod work;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cambium_kernel::SystemClock;
 use cambium_proto::hypha::v1::graph_service_server::GraphServiceServer;
+use cambium_proto::hypha::v1::matching_service_server::MatchingServiceServer;
 use cambium_proto::hypha::v1::run_service_server::RunServiceServer;
 use cambium_proto::hypha::v1::task_service_server::TaskServiceServer;
 use cambium_proto::hypha::v1::worker_service_server::WorkerServiceServer;
@@ -26,6 +27,7 @@ use crate::engine::{Ends, Engine, Settings};
 use crate::loops;
 use crate::receptors::Receptors;
 use crate::rpc::graph::GraphRpc;
+use crate::rpc::matching::MatchingRpc;
 use crate::rpc::run::RunRpc;
 use crate::rpc::task::TaskRpc;
 use crate::rpc::worker::WorkerRpc;
@@ -37,10 +39,12 @@ pub(crate) const NAME: &str = "hypha";
 const ROUTES: &[(&str, &[&str])] = &[
     (crate::engine::thank::GRATITUDE, &["immune"]),
     (crate::engine::thank::DEAD_END, &["immune"]),
+    (crate::engine::evidence::TASK_SETTLED, &["immune"]),
 ];
 
 const READERS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Worker, Kind::Viewer];
 const STARTERS: &[Kind] = &[Kind::Operator, Kind::Agent];
+const OPERATORS: &[Kind] = &[Kind::Operator];
 const WORKERS: &[Kind] = &[Kind::Worker];
 const SERVICES: &[Kind] = &[Kind::Service];
 
@@ -65,6 +69,8 @@ const PERMISSIONS: &[Rule] = &[
     rule("/cambium.hypha.v1.TaskService/GetTask", READERS),
     rule("/cambium.hypha.v1.TaskService/ListTasks", READERS),
     rule("/cambium.hypha.v1.TaskService/ExplainTask", READERS),
+    rule("/cambium.hypha.v1.MatchingService/GetWeights", READERS),
+    rule("/cambium.hypha.v1.MatchingService/PutWeights", OPERATORS),
     rule("/cambium.hypha.v1.WorkerService/Register", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Poll", WORKERS),
     rule("/cambium.hypha.v1.WorkerService/Heartbeat", WORKERS),
@@ -118,6 +124,9 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         stop.clone(),
     ));
     let ready = readiness::watch(pool.clone(), stop.clone());
+    let receptors = Receptors {
+        engine: engine.clone(),
+    };
     let app = App {
         pool: pool.clone(),
         engine,
@@ -140,6 +149,8 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         );
         let tasks = TaskServiceServer::new(TaskRpc(app.clone()));
         routes.add_service(tasks.max_decoding_message_size(256 << 10));
+        let matching = MatchingServiceServer::new(MatchingRpc(app.clone()));
+        routes.add_service(matching.max_decoding_message_size(64 << 10));
         let workers = WorkerServiceServer::new(WorkerRpc(app.clone()));
         routes.add_service(
             workers
@@ -148,7 +159,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         );
     });
     Ok(service.hearing(move |routes| {
-        routes.add_service(SignalRpc::new(pool.clone(), SCHEMA, Receptors).into_service());
+        routes.add_service(SignalRpc::new(pool.clone(), SCHEMA, receptors.clone()).into_service());
     }))
 }
 
@@ -191,6 +202,11 @@ fn run_loops(engine: &Engine, pool: &PgPool, ends: Ends, committers: usize, stop
         stop.clone(),
     ));
     tokio::spawn(loops::pulse::pulse(engine.clone(), stop.clone()));
+    tokio::spawn(loops::standing::standing(
+        engine.clone(),
+        pool.clone(),
+        stop.clone(),
+    ));
     tokio::spawn(loops::sweep::sweep(
         engine.clone(),
         pool.clone(),

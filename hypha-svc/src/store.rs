@@ -1,5 +1,12 @@
 //! SQL, one statement a function, qualified by schema. Rows never leave their file; no rule stands here.
 
+/// One column of many rows, for `unnest`.
+macro_rules! column {
+    ($rows:expr, $row:ident => $value:expr) => {
+        $rows.iter().map(|$row| $value).collect::<Vec<_>>()
+    };
+}
+
 pub(crate) mod able;
 pub(crate) mod agent;
 pub(crate) mod engine;
@@ -16,8 +23,10 @@ pub(crate) mod registration;
 pub(crate) mod retention;
 pub(crate) mod run;
 pub(crate) mod signal;
+pub(crate) mod standing;
 pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod weights;
 pub(crate) mod why;
 
 use chrono::{DateTime, Utc};

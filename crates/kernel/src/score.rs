@@ -30,6 +30,19 @@ impl Score {
         }
     }
 
+    /// Off the wire, rounded to a millionth. None for whatever is not between 0 and 1.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Option<Self> {
+        if !(0.0..=1.0).contains(&value) {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "between 0 and a million, and whole"
+        )]
+        Some(Self((value * 1e6).round() as i32))
+    }
+
     /// `part` over `whole`, rounded half up to a millionth; 0 when `whole` is 0, 1 when `part` is above it.
     #[must_use]
     pub fn ratio(part: u64, whole: u64) -> Self {
@@ -87,7 +100,22 @@ mod tests {
         assert_eq!(Score::ratio(0, 0).as_millionths(), 0);
     }
 
+    #[test]
+    fn what_is_no_number_between_0_and_1_is_no_score() {
+        let strange = [f64::NAN, f64::INFINITY, -0.000_001, 1.000_001];
+
+        assert_eq!(strange.map(Score::from_f64), [None; 4]);
+        assert_eq!(Score::from_f64(1.0), Some(Score::ONE));
+    }
+
     proptest! {
+        #[test]
+        fn a_score_comes_back_from_the_wire(millionths in 0..=1_000_000) {
+            let score = Score::from_millionths(millionths).unwrap();
+
+            prop_assert_eq!(Score::from_f64(score.as_f64()), Some(score));
+        }
+
         #[test]
         fn a_ratio_is_always_a_score(part in any::<u64>(), whole in any::<u64>()) {
             let score = Score::ratio(part, whole);

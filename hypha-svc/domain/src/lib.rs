@@ -3,6 +3,7 @@
 
 pub mod condition;
 pub mod error;
+pub mod fair;
 pub mod fan_out;
 pub mod gift;
 pub mod graph;

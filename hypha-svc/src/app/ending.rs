@@ -8,19 +8,22 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use cambium_hypha::EndState;
+use cambium_kernel::LeaseId;
 use cambium_proto::hypha::v1 as wire;
+use cambium_service_kit::outbox;
 use chrono::{DateTime, Utc};
 
-use super::{App, attempt};
+use super::{App, attempt, graph};
 use crate::convert::id::Presented;
 use crate::convert::payload::fingerprint;
+use crate::engine::evidence;
 use crate::engine::grant::Grants;
 use crate::engine::offer::Registration;
 use crate::engine::op::{Change, Settle, Settled, Settles, Usage};
 use crate::engine::plan::edge_outcomes;
 use crate::error::Error;
 use crate::store;
-use crate::store::engine::Fence;
+use crate::store::engine::{Fence, TaskKey};
 
 /// How an attempt ends, as its worker says.
 #[derive(Clone, Debug)]
@@ -197,7 +200,7 @@ impl App {
         &self,
         registration: &Registration,
         ending: &Ending<'_>,
-        task: store::engine::TaskKey,
+        task: TaskKey,
         body_hash: Option<i64>,
     ) -> Result<wire::TaskState, Error> {
         let mut conn = self.pool.acquire().await?;
@@ -212,8 +215,33 @@ impl App {
             Some(reg) if reg != registration.reg => {
                 Err(Error::NotYourLease(ending.text.to_owned()))
             }
-            _ => Err(Error::LeaseLost(ending.text.to_owned())),
+            _ => {
+                if matches!(ending.end, End::Complete { .. }) {
+                    self.tell_stale(task, epoch, lease).await?;
+                }
+                Err(Error::LeaseLost(ending.text.to_owned()))
+            }
         }
+    }
+
+    /// A completion that comes too late is evidence on whoever held the lease. One that nobody ever held is none.
+    async fn tell_stale(&self, task: TaskKey, epoch: i32, lease: LeaseId) -> Result<(), Error> {
+        let routes = &self.engine.routes;
+        if routes.receivers(evidence::TASK_SETTLED).is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.pool.begin().await?;
+        let Some(agent) = store::task::lost_by(&mut tx, task, epoch, lease).await? else {
+            return Ok(());
+        };
+        let info = graph::run_info(&mut tx, &self.engine, task.run).await?;
+        let at = store::now(&mut tx).await?;
+        let told = evidence::stale(&info, task, epoch, agent, at);
+        let rows = outbox::rows(routes, vec![told]);
+        outbox::insert(&mut tx, store::SCHEMA, &rows).await?;
+        tx.commit().await?;
+        self.engine.relay.notify();
+        Ok(())
     }
 }
 

@@ -142,9 +142,15 @@ impl App {
             row.reg,
             WorkspaceId::parse(&row.workspace).map_err(|_| unknown())?,
             row.owner,
+            store::engine::unsigned(row.slots),
             agents.collect(),
             row.draining,
         ));
+        let ids: Vec<Uuid> = row.agents.iter().map(|agent| agent.as_uuid()).collect();
+        let standings = store::standing::of(&mut conn, &ids).await?;
+        self.engine
+            .offers
+            .roster(|roster| roster.set_standings(&standings));
         let cache = &self.engine.caches.registrations;
         cache.insert(id, &registration);
         Ok(registration)

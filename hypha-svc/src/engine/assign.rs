@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use cambium_kernel::RunId;
+use cambium_kernel::{Capability, RunId};
 use cambium_proto::hypha::v1::RunEventKind;
 use sqlx::PgConnection;
 
@@ -97,7 +97,8 @@ async fn claim(
         if passed.contains(&place) {
             continue;
         }
-        match engine.offers.take(row.queue) {
+        let prefers = prefers(plan, row.task);
+        match engine.offers.take(row.queue, &prefers) {
             Some(slot) => {
                 last.insert(place, row.turn);
                 lease_found(engine, plan, assigned, slot, row);
@@ -189,6 +190,14 @@ fn lease_found(
     assigned.slots.push((slot, granted));
 }
 
+/// What a task's node would like its agent to have.
+fn prefers(plan: &Plan, task: TaskKey) -> Vec<Capability> {
+    let run = plan.runs.get(&task.run);
+    run.map_or_else(Vec::new, |run| {
+        run.info.graph().nodes()[task.n as usize].prefers.clone()
+    })
+}
+
 /// Leases what this transaction made ready, in the insert itself.
 fn lease_fresh(engine: &Engine, plan: &mut Plan, assigned: &mut Assigned) {
     let mut planned = std::mem::take(&mut plan.hot);
@@ -204,11 +213,14 @@ fn lease_fresh(engine: &Engine, plan: &mut Plan, assigned: &mut Assigned) {
         let slot = if dry.contains(&row.queue) {
             None
         } else {
-            engine.offers.take(row.queue)
+            engine.offers.take(row.queue, &prefers(plan, row.task))
         };
         let Some(slot) = slot else {
             dry.insert(row.queue);
             assigned.left.insert((row.queue, row.prio));
+            if let Some(run) = plan.runs.get(&row.task.run) {
+                row.turn = Some(engine.fair.turn((row.queue, row.prio), &run.info));
+            }
             let kind = RunEventKind::TaskReady.into();
             told.insert(at, Transition::of_task(kind, row.task, row.epoch));
             continue;
@@ -271,11 +283,13 @@ impl Assigned {
         void: impl Fn(RunId) -> bool,
     ) -> Again {
         let mut by_offer: BTreeMap<OfferId, Vec<Granted>> = BTreeMap::new();
+        let mut granted_to = Vec::with_capacity(self.slots.len());
         for (slot, lease) in self.slots {
             if void(lease.task.run) {
                 engine.offers.give_back(&slot);
                 continue;
             }
+            granted_to.push(slot.agent);
             by_offer.entry(slot.offer).or_default().push(Granted {
                 info: lease.info,
                 task: lease.task,
@@ -291,8 +305,13 @@ impl Assigned {
         for (offer, granted) in by_offer {
             engine.offers.deliver(offer, granted, engine);
         }
+        engine.offers.roster(|roster| roster.settle(&granted_to));
         let mut again = Again::default();
         for outcome in self.searches {
+            engine.fair.note_served(
+                (outcome.hinted.search.queue, outcome.hinted.search.prio),
+                outcome.last,
+            );
             if outcome.busy {
                 again.later = true;
             } else {

@@ -19,7 +19,7 @@ use super::offer::OfferId;
 use super::op::{Op, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
 use super::settle::{Stopped, Went, settle_all};
-use super::{Engine, cascade, close, finish, losers, prune, thank};
+use super::{Engine, cascade, close, evidence, finish, losers, prune, thank};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::{Counts, NewEvents, NewRun, RunHead, Write, Written};
@@ -236,9 +236,28 @@ pub(crate) async fn conclude(
         cascade::follow(&mut tx, plan).await?;
     }
     write_rare(&mut tx, plan).await?;
-    let thanks = thank::thank(&mut tx, engine, plan).await?;
+    let mut signals = thank::thank(&mut tx, engine, plan).await?;
+    engine.offers.roster(|roster| roster.release(&plan.freed));
+    if let Some(at) = plan.at {
+        signals.extend(evidence::testify(engine, plan, at));
+    }
+    let outcome = assign_and_commit(tx, engine, plan, new_runs, signals).await;
+    engine.offers.roster(|roster| match &outcome {
+        Ok(_) => roster.settle(&plan.freed),
+        Err(_) => roster.unrelease(&plan.freed),
+    });
+    outcome
+}
+
+async fn assign_and_commit(
+    mut tx: sqlx::Transaction<'static, sqlx::Postgres>,
+    engine: &Engine,
+    plan: &mut Plan,
+    new_runs: Vec<NewRun>,
+    signals: Vec<cambium_proto::signal::v1::Signal>,
+) -> Result<(Assigned, Written), Error> {
     let assigned = assign(&mut tx, engine, plan).await?;
-    match write_and_commit(tx, engine, plan, new_runs, thanks, &assigned).await {
+    match write_and_commit(tx, engine, plan, new_runs, signals, &assigned).await {
         Ok(written) => Ok((assigned, written)),
         Err(error) => {
             assigned.undo(engine);
@@ -269,7 +288,7 @@ async fn write_and_commit(
     engine: &Engine,
     plan: &mut Plan,
     mut new_runs: Vec<NewRun>,
-    thanks: Vec<cambium_proto::signal::v1::Signal>,
+    signals: Vec<cambium_proto::signal::v1::Signal>,
     assigned: &Assigned,
 ) -> Result<Written, Error> {
     let (changes, to_measure) = finish::changes(plan);
@@ -285,7 +304,7 @@ async fn write_and_commit(
         hot: plan.hot.iter().map(|planned| planned.row.clone()).collect(),
         ends: std::mem::take(&mut plan.ends),
         events: events(plan),
-        outbox: outbox::rows(&engine.routes, thanks),
+        outbox: outbox::rows(&engine.routes, signals),
         notify: (!assigned.left.is_empty() && engine.may_notify()).then(|| engine.name.clone()),
     };
     if is_empty {

@@ -4,15 +4,17 @@
 //! a queue may hold work while its news are ahead of what the last short search had seen; an in-memory count would drift.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use cambium_kernel::{AgentId, WorkspaceId};
+use cambium_hypha::matching::Bid;
+use cambium_kernel::{AgentId, Capability, Score, WorkspaceId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Engine;
 use super::grant::{Granted, Grants};
+use super::roster::Roster;
 use crate::store::engine::Search;
 use crate::store::queue::Queue;
 
@@ -22,11 +24,11 @@ pub(crate) struct Registration {
     pub(crate) reg: i32,
     pub(crate) workspace: WorkspaceId,
     pub(crate) owner: String,
+    pub(crate) slots: u32,
     pub(crate) agents: Vec<(AgentId, BTreeSet<String>)>,
     pub(crate) draining: AtomicBool,
-    /// Eligible agents by queue, as far as asked.
-    eligible: RwLock<HashMap<i32, Arc<[AgentId]>>>,
-    turn: AtomicUsize,
+    /// Able agents by queue, as far as asked.
+    able: RwLock<HashMap<i32, Arc<[AgentId]>>>,
 }
 
 impl Registration {
@@ -34,6 +36,7 @@ impl Registration {
         reg: i32,
         workspace: WorkspaceId,
         owner: String,
+        slots: u32,
         agents: Vec<(AgentId, BTreeSet<String>)>,
         draining: bool,
     ) -> Self {
@@ -41,17 +44,17 @@ impl Registration {
             reg,
             workspace,
             owner,
+            slots,
             agents,
             draining: AtomicBool::new(draining),
-            eligible: RwLock::default(),
-            turn: AtomicUsize::new(0),
+            able: RwLock::default(),
         }
     }
 
-    /// The agents that may do the work of a queue: the hard filter of design hypha, section 6.
-    fn eligible(&self, queue: &Queue) -> Arc<[AgentId]> {
+    /// The agents that can do the work of a queue, whatever else speaks against them now.
+    fn able(&self, queue: &Queue) -> Arc<[AgentId]> {
         if let Some(known) = self
-            .eligible
+            .able
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&queue.queue)
@@ -67,21 +70,24 @@ impl Registration {
         } else {
             Arc::from([])
         };
-        self.eligible
+        self.able
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(queue.queue, agents.clone());
         agents
     }
 
-    /// One of the eligible agents, in turn.
-    fn pick(&self, queue: &Queue) -> Option<AgentId> {
-        let able = self.eligible(queue);
-        if able.is_empty() {
-            return None;
+    /// The share of what a node prefers that one of its agents has; one if nothing is preferred.
+    fn preferred(&self, agent: AgentId, prefers: &[Capability]) -> Score {
+        if prefers.is_empty() {
+            return Score::ONE;
         }
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        Some(able[turn % able.len()])
+        let has = self.agents.iter().find(|(one, _)| *one == agent);
+        let met = has.map_or(0, |(_, has)| {
+            let met = prefers.iter().filter(|one| has.contains(one.as_str()));
+            met.count()
+        });
+        Score::ratio(met as u64, prefers.len() as u64)
     }
 }
 
@@ -136,6 +142,9 @@ struct State {
     last: i64,
     first: i64,
     offers: BTreeMap<OfferId, Offer>,
+    /// The same offers by the agents they stand for.
+    asking: BTreeMap<AgentId, BTreeSet<OfferId>>,
+    roster: Roster,
     hints: HashMap<(i32, i16), Hint>,
     queues: HashMap<i32, Arc<Queue>>,
     /// The highest queue that was read from the store: those below it are known, but for late commits.
@@ -216,6 +225,8 @@ impl Offers {
         let fits = open.saturating_add(more) <= most;
         if fits {
             offer.free += more;
+            let registration = offer.registration.clone();
+            state.roster.note_asking(&registration);
         }
         fits
     }
@@ -232,35 +243,40 @@ impl Offers {
         (id, state.insert_once(id, registration, max))
     }
 
-    /// Promises the slot that has waited longest for work of this queue.
-    pub(crate) fn take(&self, queue: i32) -> Option<Slot> {
+    /// Promises a slot for work of this queue: that of the agent that is to have it (design: hypha, section 6), and of its
+    /// offers the one that has waited longest.
+    pub(crate) fn take(&self, queue: i32, prefers: &[Capability]) -> Option<Slot> {
         let mut state = self.state();
         let queue = state.queues.get(&queue)?.clone();
-        let waiting = state.offers.iter_mut();
-        for (id, offer) in waiting.filter(|(_, offer)| offer.is_open()) {
-            if let Some(agent) = offer.registration.pick(&queue) {
-                offer.free -= 1;
-                offer.reserved += 1;
-                return Some(Slot {
-                    offer: *id,
-                    reg: offer.registration.reg,
-                    agent,
-                });
-            }
-        }
-        None
+        let (bids, offers) = state.bids(&queue, prefers);
+        let agent = state.roster.assign(&queue.workspace, &bids)?;
+        let at = bids.iter().position(|bid| bid.agent == agent)?;
+        let offer = state.offers.get_mut(&offers[at])?;
+        offer.free -= 1;
+        offer.reserved += 1;
+        Some(Slot {
+            offer: offers[at],
+            reg: offer.registration.reg,
+            agent,
+        })
     }
 
     /// Takes a promise back.
     pub(crate) fn give_back(&self, slot: &Slot) {
         let mut state = self.state();
+        state.roster.unassign(slot.agent);
         if let Some(offer) = state.offers.get_mut(&slot.offer) {
             offer.free += 1;
             offer.reserved = offer.reserved.saturating_sub(1);
             if offer.gone && offer.reserved == 0 {
-                state.offers.remove(&slot.offer);
+                state.remove(slot.offer);
             }
         }
+    }
+
+    /// Reads or changes what is known of agents.
+    pub(crate) fn roster<T>(&self, with: impl FnOnce(&mut Roster) -> T) -> T {
+        with(&mut self.state().roster)
     }
 
     /// Answers an offer. What reaches nobody goes back to the queue by itself.
@@ -284,7 +300,7 @@ impl Offers {
                 false
             }
             Some(_) => {
-                state.offers.remove(&id);
+                state.remove(id);
                 true
             }
             // Answered already: the answer lies in the channel.
@@ -321,7 +337,7 @@ impl Offers {
         let state = self.state();
         state.queues.get(&queue).is_some_and(|queue| {
             let mut waiting = state.offers.values();
-            waiting.any(|offer| offer.is_open() && !offer.registration.eligible(queue).is_empty())
+            waiting.any(|offer| offer.is_open() && state.may_serve(&offer.registration, queue))
         })
     }
 
@@ -338,7 +354,7 @@ impl Offers {
                 && state
                     .queues
                     .get(queue)
-                    .is_some_and(|queue| !registration.eligible(queue).is_empty())
+                    .is_some_and(|queue| state.may_serve(registration, queue))
         })
     }
 
@@ -353,7 +369,7 @@ impl Offers {
             let free: i64 = state
                 .offers
                 .values()
-                .filter(|offer| offer.is_open() && !offer.registration.eligible(known).is_empty())
+                .filter(|offer| offer.is_open() && state.may_serve(&offer.registration, known))
                 .map(|offer| i64::from(offer.free))
                 .sum();
             if free > 0 {
@@ -392,6 +408,34 @@ impl Offers {
 }
 
 impl State {
+    /// Whether an agent of the registration can do the work of a queue, and may be given it now.
+    fn may_serve(&self, registration: &Registration, queue: &Queue) -> bool {
+        let able = registration.able(queue);
+        able.iter().any(|agent| self.roster.may_work(*agent))
+    }
+
+    /// A bid of each agent that may have work of this queue, with the offer that its slot would be taken from.
+    fn bids(&self, queue: &Queue, prefers: &[Capability]) -> (Vec<Bid>, Vec<OfferId>) {
+        let mut bids = Vec::new();
+        let mut offers = Vec::new();
+        for (agent, asking) in &self.asking {
+            let mut open = asking.iter().filter_map(|id| {
+                let offer = self.offers.get(id).filter(|offer| offer.is_open())?;
+                let is_able = offer.registration.able(queue).contains(agent);
+                is_able.then_some((*id, &offer.registration))
+            });
+            let Some((id, registration)) = open.next() else {
+                continue;
+            };
+            let preferred = registration.preferred(*agent, prefers);
+            if let Some(bid) = self.roster.bid(*agent, preferred) {
+                bids.push(bid);
+                offers.push(id);
+            }
+        }
+        (bids, offers)
+    }
+
     fn insert_once(
         &mut self,
         id: OfferId,
@@ -404,6 +448,10 @@ impl State {
     }
 
     fn insert(&mut self, id: OfferId, registration: Arc<Registration>, free: u32, reply: Reply) {
+        for (agent, _) in &registration.agents {
+            self.asking.entry(*agent).or_default().insert(id);
+        }
+        self.roster.note_asking(&registration);
         self.offers.insert(
             id,
             Offer {
@@ -420,14 +468,27 @@ impl State {
     fn answer(&mut self, id: OfferId, count: u32) -> Option<Reply> {
         let offer = self.offers.get_mut(&id)?;
         let Reply::Stream(reply) = &offer.reply else {
-            return self.offers.remove(&id).map(|offer| offer.reply);
+            return self.remove(id).map(|offer| offer.reply);
         };
         let reply = Reply::Stream(reply.clone());
         offer.reserved = offer.reserved.saturating_sub(count);
         if offer.gone && offer.reserved == 0 {
-            self.offers.remove(&id);
+            self.remove(id);
         }
         Some(reply)
+    }
+
+    fn remove(&mut self, id: OfferId) -> Option<Offer> {
+        let offer = self.offers.remove(&id)?;
+        for (agent, _) in &offer.registration.agents {
+            if let Some(asking) = self.asking.get_mut(agent) {
+                asking.remove(&id);
+                if asking.is_empty() {
+                    self.asking.remove(agent);
+                }
+            }
+        }
+        Some(offer)
     }
 }
 

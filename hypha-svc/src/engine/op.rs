@@ -132,6 +132,8 @@ pub(crate) enum Change {
     Release,
     /// The lease ran out.
     Lost,
+    /// Its holder may hold nothing any more.
+    Revoke,
     /// The back-off or the park is over.
     Wake,
     /// A signal arrived for the parked task.
@@ -182,6 +184,7 @@ impl Settle {
             | Change::Fail { .. }
             | Change::Release
             | Change::Lost
+            | Change::Revoke
             | Change::Wake
             | Change::TimeOut => 0,
         };

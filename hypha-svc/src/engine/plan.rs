@@ -11,6 +11,7 @@ use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use chrono::{DateTime, Utc};
 
 use super::cache::{Output, RunInfo};
+use super::evidence::Evidence;
 use super::op::{EdgeOutcome, Start};
 use crate::store::engine::{Counts, NewEnd, NewHot, RunHead, TaskKey};
 use crate::store::event::Transition;
@@ -169,6 +170,11 @@ pub(crate) struct Plan {
     pub(crate) parks: Vec<Park>,
     pub(crate) park_ends: Vec<(TaskKey, Option<Bytes>)>,
     pub(crate) thanks: Vec<Thanks>,
+    pub(crate) evidence: Vec<Evidence>,
+    /// Agents of leases that end with this transaction, one entry each.
+    pub(crate) freed: Vec<AgentId>,
+    /// The database's time at the fence, where there was one.
+    pub(crate) at: Option<DateTime<Utc>>,
     /// Starts that bring signals along.
     pub(crate) start_signals: Vec<Start>,
     /// Outputs for the cache, once they are stored.
@@ -236,6 +242,7 @@ impl Plan {
             state,
             prio: node.map_or(4, |node| i16::from(node.priority)),
             queue: plan.map_or(0, |plan| plan.info.pinned.queues[task.n as usize]),
+            turn: None,
             epoch: carried.epoch,
             failures: carried.failures,
             losses: carried.losses,

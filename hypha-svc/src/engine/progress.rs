@@ -4,8 +4,10 @@ use bytes::Bytes;
 use cambium_hypha::EndState;
 use cambium_hypha::retry::{LOSSES, Next};
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
+use cambium_proto::signal::v1::TaskOutcome;
 use chrono::{DateTime, Utc};
 
+use super::evidence::{self, Evidence};
 use super::losers::NOT_NEEDED;
 use super::op::{Change, EdgeOutcome, Settle, Usage, Verdict};
 use super::plan::{Carried, Ending, Plan, PlannedHot, hot, sources_of, stored};
@@ -34,6 +36,9 @@ struct Step<'a> {
 
 /// Makes the change in the plan, and answers where the task went.
 pub(crate) fn apply(plan: &mut Plan, settle: &Settle, row: HotRow, facts: Facts) -> TaskState {
+    if let (hot::LEASED, Some(agent)) = (row.state, row.agent) {
+        plan.freed.push(agent);
+    }
     let mut step = Step {
         plan,
         settle,
@@ -60,6 +65,7 @@ pub(crate) fn apply(plan: &mut Plan, settle: &Settle, row: HotRow, facts: Facts)
         } => step.park(signal, *until, checkpoint),
         Change::Release => step.release(),
         Change::Lost => step.lost(),
+        Change::Revoke => step.revoke(),
         Change::Wake => step.wake(),
         Change::Resume { payload } => step.resume(payload),
         Change::TimeOut => step.time_out(),
@@ -114,6 +120,7 @@ impl Step<'_> {
         usage: Option<Usage>,
         edges: &[EdgeOutcome],
     ) -> TaskState {
+        self.testify(TaskOutcome::Succeeded, "", "", usage);
         let ending = Ending {
             agent: self.row.agent,
             lease: self.row.lease,
@@ -151,6 +158,7 @@ impl Step<'_> {
             Next::GiveUp => TaskState::Failed,
         };
         self.note_attempt("failed", went, code, detail);
+        self.testify(evidence::outcome(code), code, detail, usage);
         match (went, next) {
             (TaskState::BackingOff, Next::After(wait)) => {
                 let kind = RunEventKind::TaskBackingOff.into();
@@ -224,7 +232,16 @@ impl Step<'_> {
         self.give_back("released", RunEventKind::TaskReleased, self.carried())
     }
 
+    /// Its agent may hold nothing any more: another gets the task, and nobody's attempt is counted.
+    fn revoke(&mut self) -> TaskState {
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            run.add.unmeasured += 1;
+        }
+        self.give_back("revoked", RunEventKind::TaskRevoked, self.carried())
+    }
+
     fn lost(&mut self) -> TaskState {
+        self.testify(TaskOutcome::LeaseLost, "LEASE_LOST", "", None);
         let mut carried = self.carried();
         carried.losses = carried.losses.saturating_add(1);
         if let Some(run) = self.plan.run(self.settle.task.run) {
@@ -306,6 +323,7 @@ impl Step<'_> {
         };
         if leased {
             self.note_attempt("failed", TaskState::Failed, code, detail);
+            self.testify(TaskOutcome::Failed, code, detail, None);
         }
         self.end(EndState::Failed, self.carried(), code, detail);
         TaskState::Failed
@@ -363,6 +381,27 @@ impl Step<'_> {
     fn insert(&mut self, row: crate::store::engine::NewHot) {
         let node = self.task().n;
         self.plan.hot.push(PlannedHot { row, node });
+    }
+
+    /// Notes how the attempt ended, for whoever judges agents. Nothing is held against one whose work nobody waits for.
+    fn testify(&mut self, outcome: TaskOutcome, code: &str, detail: &str, usage: Option<Usage>) {
+        let (hot::LEASED, Some(agent)) = (self.row.state, self.row.agent) else {
+            return;
+        };
+        if outcome != TaskOutcome::Succeeded && self.is_closed() {
+            return;
+        }
+        self.plan.evidence.push(Evidence {
+            task: self.task(),
+            epoch: self.row.epoch,
+            agent,
+            outcome,
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+            usage,
+            leased_at: self.row.leased_at,
+            sources: self.row.sources.clone(),
+        });
     }
 
     fn note_attempt(&mut self, ended_as: &'static str, went: TaskState, code: &str, detail: &str) {

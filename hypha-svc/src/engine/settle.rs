@@ -101,6 +101,7 @@ pub(crate) async fn settle_fenced(
     for one in &fenced {
         plan.lock(&settles[order[one.request]].info, one.head);
     }
+    plan.at = fenced.first().map(|one| one.at).or(plan.at);
     let mut went = Vec::with_capacity(fenced.len());
     for one in fenced {
         let at = order[one.request];

@@ -28,11 +28,7 @@ pub(crate) async fn thank(
 ) -> Result<Vec<wire::Signal>, sqlx::Error> {
     let heard = !engine.routes.receivers(GRATITUDE).is_empty();
     let givers = givers(conn, engine, plan, heard).await?;
-    let at = if heard && !plan.thanks.is_empty() {
-        Some(store::now(conn).await?)
-    } else {
-        None
-    };
+    let at = plan.at;
     let mut signals = Vec::new();
     for thanks in std::mem::take(&mut plan.thanks) {
         let Some(run) = plan.run(thanks.task.run) else {
@@ -154,7 +150,8 @@ pub(crate) fn dead_end(info: &RunInfo, agent: AgentId, at: DateTime<Utc>) -> wir
     )
 }
 
-fn signal(
+/// A fact about a run.
+pub(super) fn signal(
     info: &RunInfo,
     kind: &str,
     payload: wire::signal::Payload,

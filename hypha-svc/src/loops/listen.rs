@@ -1,5 +1,5 @@
-//! Hears from other replicas that work was left ready, and which incarnations of workers were drained. Hints: the sweep
-//! looks every second anyway.
+//! Hears from other replicas that work was left ready, which incarnations of workers were drained, and that an agent may have
+//! lost its place. Hints: the sweep looks every second anyway.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) async fn listen(engine: Engine, pool: PgPool, stop: Stop) {
 async fn hear(engine: &Engine, pool: &PgPool) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener
-        .listen_all(["hypha_ready", "hypha_drained"])
+        .listen_all(["hypha_ready", "hypha_drained", "hypha_standing"])
         .await?;
     loop {
         let told = listener.recv().await?;
@@ -38,6 +38,10 @@ async fn hear(engine: &Engine, pool: &PgPool) -> Result<(), sqlx::Error> {
             let drained = told.payload().split(' ').filter_map(|id| id.parse().ok());
             let drained: Vec<_> = drained.collect();
             engine.caches.registrations.note_draining(&drained);
+            continue;
+        }
+        if told.channel() == "hypha_standing" {
+            engine.standings.notify_one();
             continue;
         }
         if told.payload() != engine.name && engine.offers.anybody_waits() {

@@ -43,10 +43,17 @@ pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Re
     // First of all: a lease that ran out while nobody listened is not lost.
     engine.listen().await?;
     learn(engine, pool, from_start).await?;
+    super::standing::read(engine, pool).await?;
+    let heads = {
+        let mut conn = pool.acquire().await?;
+        store::queue::heads(&mut conn, &engine.fair.open()).await?
+    };
+    engine.fair.note_heads(heads);
     engine.offers.note_doubt(from_start);
     if engine.offers.anybody_waits() {
         engine.look();
     }
+    super::standing::revoke(engine, pool).await?;
     while settle_due(engine, pool).await? {}
     while decide_again(engine, pool).await? {}
     while stop_orphans(engine, pool).await? {}

@@ -1,24 +1,38 @@
 //! Who could do a task: agents by their capabilities, and the workers that are registered for them.
 
 use cambium_kernel::WorkspaceId;
+use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-/// Names of up to `most` agents that have all that is needed.
+/// An agent that has all that is needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Able {
+    pub(crate) name: String,
+    pub(crate) quarantined: bool,
+    pub(crate) quarantine_until: Option<DateTime<Utc>>,
+}
+
+/// Up to `most` agents that have all that is needed and do not leave, those that may work first.
 pub(crate) async fn agents(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
     needs: &[String],
     most: i64,
-) -> Result<Vec<String>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT name FROM hypha.agent WHERE workspace_id = $1 AND capabilities @> $2 ORDER BY name LIMIT $3"#,
+) -> Result<Vec<Able>, sqlx::Error> {
+    sqlx::query_as!(
+        Able,
+        r#"
+        SELECT a.name, coalesce(s.quarantined, false) AS "quarantined!", s.quarantine_until
+        FROM hypha.agent a LEFT JOIN hypha.standing s USING (agent_id)
+        WHERE a.workspace_id = $1 AND a.capabilities @> $2 AND coalesce(s.leaving, 0) = 0
+        ORDER BY coalesce(s.quarantined, false), a.name LIMIT $3
+        "#,
         workspace.as_str(),
         needs,
         most,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| row.name).collect())
+    .await
 }
 
 /// An agent, and what it lacks.

@@ -4,12 +4,6 @@
 use cambium_kernel::RunId;
 use uuid::Uuid;
 
-macro_rules! column {
-    ($rows:expr, $row:ident => $value:expr) => {
-        $rows.iter().map(|$row| $value).collect::<Vec<_>>()
-    };
-}
-
 mod claim;
 mod fence;
 mod write;

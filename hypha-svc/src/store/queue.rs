@@ -49,3 +49,27 @@ pub(crate) async fn above(conn: &mut PgConnection, above: i32) -> Result<Vec<Que
     .fetch_all(conn)
     .await
 }
+
+/// The lowest turn that is ready at each of these places, where anything is.
+pub(crate) async fn heads(
+    conn: &mut PgConnection,
+    places: &[(i32, i16)],
+) -> Result<Vec<((i32, i16), Option<i64>)>, sqlx::Error> {
+    let (queues, prios): (Vec<i32>, Vec<i16>) = places.iter().copied().unzip();
+    let rows = sqlx::query!(
+        r#"
+        SELECT p.queue AS "queue!", p.prio AS "prio!",
+               (SELECT h.turn FROM hypha.hot h WHERE h.state = 0 AND h.queue = p.queue AND h.prio = p.prio
+                ORDER BY h.queue, h.prio, h.turn LIMIT 1) AS head
+        FROM unnest($1::int[], $2::smallint[]) AS p (queue, prio)
+        "#,
+        &queues,
+        &prios,
+    )
+    .fetch_all(conn)
+    .await?;
+    let heads = rows
+        .into_iter()
+        .map(|row| ((row.queue, row.prio), row.head));
+    Ok(heads.collect())
+}

@@ -9,6 +9,7 @@ pub(crate) struct Registration {
     pub(crate) reg: i32,
     pub(crate) workspace: String,
     pub(crate) owner: String,
+    pub(crate) slots: i32,
     pub(crate) agents: Vec<AgentId>,
     pub(crate) capabilities: Vec<String>,
     pub(crate) draining: bool,
@@ -102,7 +103,7 @@ pub(crate) async fn find(
 ) -> Result<Option<Registration>, sqlx::Error> {
     let row = sqlx::query!(
         r#"
-        SELECT reg, workspace_id, owner, agent_ids, capabilities, draining
+        SELECT reg, workspace_id, owner, slots, agent_ids, capabilities, draining
         FROM hypha.registration WHERE registration_id = $1
         "#,
         id.as_uuid(),
@@ -113,6 +114,7 @@ pub(crate) async fn find(
         reg: row.reg,
         workspace: row.workspace_id,
         owner: row.owner,
+        slots: row.slots,
         agents: row.agent_ids.into_iter().map(AgentId::from_uuid).collect(),
         capabilities: row.capabilities,
         draining: row.draining,

@@ -198,6 +198,29 @@ pub(crate) async fn receipt(
     Ok(row.map(|row| (row.went, row.body_hash)))
 }
 
+/// Whose attempt it was that ended because its lease ran out or was revoked.
+pub(crate) async fn lost_by(
+    conn: &mut PgConnection,
+    task: TaskKey,
+    epoch: i32,
+    lease: LeaseId,
+) -> Result<Option<AgentId>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT agent_id FROM hypha.attempt
+        WHERE run_id = $1 AND n = $2 AND i = $3 AND epoch = $4 AND lease_id = $5 AND ended_as IN ('lost', 'revoked')
+        "#,
+        task.run.as_uuid(),
+        signed(task.n),
+        signed(task.i),
+        epoch,
+        lease.as_uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| AgentId::from_uuid(row.agent_id)))
+}
+
 /// An attempt that ended without an output.
 #[derive(Clone, Debug)]
 pub(crate) struct Attempt {

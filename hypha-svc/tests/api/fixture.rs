@@ -183,22 +183,37 @@ async fn tell_of_agent(
         ..AgentSpawned::default()
     };
     let signal = Signal {
+        workspace_id: workspace.to_owned(),
+        ..signal(
+            "genesis",
+            "coord.agent_spawned",
+            Payload::AgentSpawned(spawned),
+        )
+    };
+    deliver(channel, keys, signal).await;
+    agent
+}
+
+fn signal(source: &str, kind: &str, payload: Payload) -> Signal {
+    Signal {
         signal_id: id(),
-        r#type: "coord.agent_spawned".to_owned(),
+        r#type: kind.to_owned(),
         class: 1,
         intensity: 0.5,
-        workspace_id: workspace.to_owned(),
-        source: "genesis".to_owned(),
-        payload: Some(Payload::AgentSpawned(spawned)),
+        workspace_id: WORKSPACE.to_owned(),
+        source: source.to_owned(),
+        payload: Some(payload),
         ..Signal::default()
-    };
-    let token = keys.service("genesis");
+    }
+}
+
+async fn deliver(channel: &Channel, keys: &Keys, signal: Signal) {
+    let token = keys.service(&signal.source);
     let mut client = SignalServiceClient::new(with_token(channel.clone(), &token));
     let request = DeliverRequest {
         signals: vec![signal],
     };
     client.deliver(request).await.unwrap();
-    agent
 }
 
 impl Drop for Fixture {
@@ -360,6 +375,11 @@ impl Fixture {
         capabilities: &[&str],
     ) -> String {
         tell_of_agent(&self.channel, &self.keys, workspace, name, capabilities).await
+    }
+
+    /// Tells hypha a fact, as that service does.
+    pub(crate) async fn deliver(&self, source: &str, kind: &str, payload: Payload) {
+        deliver(&self.channel, &self.keys, signal(source, kind, payload)).await;
     }
 
     /// Starts another replica of the service.

@@ -8,7 +8,7 @@ use super::words::{Who, counted, quoted, reason, series_of};
 use crate::convert;
 use crate::error::Error;
 use crate::store;
-use crate::store::able::{Nearest, Worker};
+use crate::store::able::{Able, Nearest, Worker};
 use crate::store::engine::TaskKey;
 
 /// Agents and workers that one answer names.
@@ -30,6 +30,9 @@ pub(super) async fn explain(
     if agents.is_empty() {
         let nearest = store::able::nearest(conn, workspace, &needs).await?;
         return Ok(vec![nobody(name, who, needs, nearest)]);
+    }
+    if agents.iter().all(|agent| agent.quarantined) {
+        return Ok(vec![quarantined(name, who, &agents)]);
     }
     let workers = store::able::workers(conn, workspace, &needs, WORKERS).await?;
     if workers.is_empty() {
@@ -76,9 +79,30 @@ fn nobody(name: &str, who: Who, needs: Vec<String>, nearest: Option<Nearest>) ->
     why
 }
 
+/// Whoever could do it is in quarantine.
+fn quarantined(name: &str, who: Who, agents: &[Able]) -> Reason {
+    let named: Vec<String> = named(agents);
+    let ready = who.does("is ready", "are ready");
+    let are = if agents.len() == 1 { "is" } else { "are" };
+    let text = format!(
+        "{ready}, but {} that could do it {are} in quarantine: wait for its end, release one, or enrol another agent",
+        series_of(&named, agents.len())
+    );
+    let mut why = reason(ReasonKind::Quarantined, name, text);
+    why.subjects = agents.iter().map(|one| one.name.clone()).collect();
+    let first = agents.iter().filter_map(|one| one.quarantine_until).min();
+    why.until = first.map(convert::time_to_wire);
+    why
+}
+
+fn named(agents: &[Able]) -> Vec<String> {
+    let named = agents.iter().take(NAMED);
+    named.map(|one| quoted(&one.name)).collect()
+}
+
 /// There are agents, but nobody runs them.
-fn unmanned(name: &str, who: Who, agents: &[String]) -> Reason {
-    let named: Vec<String> = agents.iter().take(NAMED).map(|one| quoted(one)).collect();
+fn unmanned(name: &str, who: Who, agents: &[Able]) -> Reason {
+    let named: Vec<String> = named(agents);
     let named = series_of(&named, agents.len());
     let ready = who.does("is ready", "are ready");
     let text = format!(

@@ -85,14 +85,14 @@ pub(crate) async fn lease(conn: &mut PgConnection, claims: &[Claim]) -> Result<(
     sqlx::query!(
         r#"
         INSERT INTO hypha.hot AS h (run_id, n, i, state, prio, queue, turn, epoch, failures, losses, lease_id, reg, agent_id,
-                                    until, deadline)
+                                    until, deadline, leased_at)
         SELECT u.run_id, u.n, u.i, 1, 0, 0, 0, u.epoch, 0, 0, u.lease_id, u.reg, u.agent_id,
-               hypha.now() + u.lease_ms * interval '1 ms', hypha.now() + u.run_ms * interval '1 ms'
+               hypha.now() + u.lease_ms * interval '1 ms', hypha.now() + u.run_ms * interval '1 ms', hypha.now()
         FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::uuid[], $6::int[], $7::uuid[], $8::bigint[], $9::bigint[])
              AS u (run_id, n, i, epoch, lease_id, reg, agent_id, lease_ms, run_ms)
         ON CONFLICT (run_id, n, i) DO UPDATE
         SET state = 1, epoch = h.epoch + 1, lease_id = excluded.lease_id, reg = excluded.reg, agent_id = excluded.agent_id,
-            until = excluded.until, deadline = least(excluded.deadline, h.total_until)
+            until = excluded.until, deadline = least(excluded.deadline, h.total_until), leased_at = excluded.leased_at
         WHERE h.state = 0 AND h.epoch = excluded.epoch
         "#,
         &column!(claims, c => c.task.run.as_uuid()),

@@ -61,11 +61,14 @@ pub(crate) struct HotRow {
     pub(crate) resumed: bool,
     /// Nobody waits for it any more.
     pub(crate) stop: bool,
+    pub(crate) leased_at: Option<DateTime<Utc>>,
 }
 
 /// One request that passed its fence.
 #[derive(Clone, Debug)]
 pub(crate) struct Fenced {
+    /// The database's time then.
+    pub(crate) at: DateTime<Utc>,
     /// Index into the requests.
     pub(crate) request: usize,
     pub(crate) head: RunHead,
@@ -103,16 +106,17 @@ pub(crate) async fn fence(
                       ELSE h.state = 3
                   END
             RETURNING req.k, h.run_id, h.state, h.epoch, h.failures, h.losses, h.lease_id, h.agent_id,
-                      h.total_until, h.sources, h.resumed, h.stop
+                      h.total_until, h.sources, h.resumed, h.stop, h.leased_at
         )
         -- Two lists, one below the other: a join of both would compare each with each.
         SELECT k, run_id AS "run_id!", state AS "state!", epoch AS "epoch?", failures AS "failures?", losses AS "losses?",
                lease_id, agent_id, total_until, sources, resumed AS "resumed?", stop AS "stop?",
+               leased_at, hypha.now() AS "at!",
                NULL::boolean AS paused, NULL::boolean AS failing, NULL::int AS open, NULL::int AS seq,
                NULL::int AS unhandled, NULL::int AS succeeded, NULL::int AS total, NULL::int AS in_vain
         FROM taken
         UNION ALL
-        SELECT NULL, run_id, state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        SELECT NULL, run_id, state, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, hypha.now(),
                paused, failing, open, seq, unhandled, succeeded, total, in_vain
         FROM locked
         "#,
@@ -128,7 +132,7 @@ pub(crate) async fn fence(
     .fetch_all(conn)
     .await?;
     let mut heads: HashMap<Uuid, RunHead> = HashMap::new();
-    let mut taken: Vec<(usize, Uuid, HotRow)> = Vec::with_capacity(requests.len());
+    let mut taken: Vec<(usize, Uuid, DateTime<Utc>, HotRow)> = Vec::with_capacity(requests.len());
     for row in rows {
         let Some(k) = row.k else {
             let head = RunHead {
@@ -156,17 +160,24 @@ pub(crate) async fn fence(
             sources: row.sources,
             resumed: row.resumed.unwrap_or_default(),
             stop: row.stop.unwrap_or_default(),
+            leased_at: row.leased_at,
         };
         taken.push((
             usize::try_from(k - 1).unwrap_or(usize::MAX),
             row.run_id,
+            row.at,
             hot,
         ));
     }
     taken.sort_unstable_by_key(|(request, ..)| *request);
-    let fenced = taken.into_iter().filter_map(|(request, run, row)| {
+    let fenced = taken.into_iter().filter_map(|(request, run, at, row)| {
         let head = *heads.get(&run)?;
-        Some(Fenced { request, head, row })
+        Some(Fenced {
+            at,
+            request,
+            head,
+            row,
+        })
     });
     Ok(fenced.collect())
 }

@@ -64,6 +64,8 @@ pub(crate) struct NewHot {
     pub(crate) state: i16,
     pub(crate) prio: i16,
     pub(crate) queue: i32,
+    /// Its place among the ready; none: by the moment.
+    pub(crate) turn: Option<i64>,
     pub(crate) epoch: i32,
     pub(crate) failures: i16,
     pub(crate) losses: i16,
@@ -170,18 +172,21 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
             WHERE r.run_id = u.run_id
         ), inserted AS (
             INSERT INTO hypha.hot (run_id, n, i, state, prio, queue, turn, epoch, failures, losses, lease_id, reg, agent_id,
-                                   until, deadline, total_until, sources, resumed)
-            SELECT u.run_id, u.n, u.i, u.state, u.prio, u.queue, (extract(epoch FROM t.at) * 1000000)::bigint + u.k - 1, u.epoch,
+                                   until, deadline, total_until, sources, resumed, leased_at)
+            SELECT u.run_id, u.n, u.i, u.state, u.prio, u.queue,
+                   coalesce(u.turn, (extract(epoch FROM t.at) * 1000000)::bigint + u.k - 1), u.epoch,
                    u.failures, u.losses, u.lease_id, u.reg, u.agent_id,
                    coalesce(u.until_at, t.at + u.until_ms * interval '1 ms'),
                    least(t.at + u.deadline_ms * interval '1 ms', u.total_until, t.at + u.total_ms * interval '1 ms'),
-                   coalesce(u.total_until, t.at + u.total_ms * interval '1 ms'), u.sources, u.resumed
+                   coalesce(u.total_until, t.at + u.total_ms * interval '1 ms'), u.sources, u.resumed,
+                   CASE WHEN u.state = 1 THEN t.at END
             FROM unnest($32::uuid[], $33::int[], $34::int[], $35::bool[], $36::smallint[], $37::smallint[], $38::int[],
                         $39::int[], $40::smallint[], $41::smallint[], $42::uuid[], $43::int[], $44::uuid[], $45::bigint[],
-                        $46::timestamptz[], $47::bigint[], $48::bigint[], $49::timestamptz[], $50::bytea[], $51::bool[])
+                        $46::timestamptz[], $47::bigint[], $48::bigint[], $49::timestamptz[], $50::bytea[], $51::bool[],
+                        $78::bigint[])
                  WITH ORDINALITY
                  AS u (run_id, n, i, fresh, state, prio, queue, epoch, failures, losses, lease_id, reg, agent_id, until_ms,
-                       until_at, deadline_ms, total_ms, total_until, sources, resumed, k), t
+                       until_at, deadline_ms, total_ms, total_until, sources, resumed, turn, k), t
             WHERE NOT u.fresh OR u.run_id IN (SELECT run_id FROM new_run)
         ), ended AS (
             INSERT INTO hypha.task_end (run_id, n, i, state, epoch, failures, losses, agent_id, lease_id, body_hash, at,
@@ -283,6 +288,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         w.notify,
         &column!(w.changes, c => c.add.in_vain),
         &column!(w.runs, r => r.retain_days) as &[Option<i16>],
+        &column!(w.hot, h => h.turn) as &[Option<i64>],
     )
     .fetch_one(conn)
     .await?;
