@@ -1,4 +1,8 @@
 //! The contracts between services, workers and people, as generated code. Nothing here is written by hand.
+#![allow(
+    clippy::large_enum_variant,
+    reason = "the compiler of contracts boxes nothing, and streams send the large variant most"
+)]
 
 /// Every contract with its comments and imports, as an encoded `FileDescriptorSet`.
 pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cambium.binpb"));
