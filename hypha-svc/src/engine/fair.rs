@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use cambium_hypha::fair::Turns;
-use cambium_kernel::RunId;
+use cambium_kernel::{Clock as _, RunId, SystemClock};
 
 use super::cache::RunInfo;
 
@@ -75,8 +74,5 @@ impl Fair {
 
 /// Microseconds since 1970. Only where a queue is empty do turns begin with it: later work then comes after earlier.
 fn micros() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
+    SystemClock.now().timestamp_micros()
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use cambium_kernel::AgentId;
 
 use super::{Lineage, is_output, succeeded};
-use crate::Graph;
+use crate::{EndState, Graph};
 
 impl Lineage<'_> {
     /// Agents that consumed, none of whose outputs were consumed, and none of whose tasks is a sink that succeeded.
     ///
     /// Spares those whose output had a data edge to a task that did not succeed: that was not their doing. A node without
-    /// any task counts as one that did not succeed. A cancelled run has no dead ends. Sorted, each agent once.
+    /// any task counts as one that did not succeed. A task that was cancelled under its agent is no consumption: nobody let it
+    /// give. A cancelled run has no dead ends. Sorted, each agent once.
     #[must_use]
     pub fn dead_ends(&self, graph: &Graph, cancelled: bool) -> Vec<AgentId> {
         if cancelled {
@@ -20,6 +21,7 @@ impl Lineage<'_> {
         let consumed = self
             .executions
             .iter()
+            .filter(|execution| execution.state != EndState::Cancelled)
             .flat_map(|execution| &execution.consumed_by);
         let spared = self.spared(graph);
         let dead: BTreeSet<_> = consumed

@@ -152,6 +152,11 @@ fn who_took_and_failed_is_a_dead_end() {
 }
 
 #[test]
+fn who_was_stopped_at_work_is_no_dead_end() {
+    assert_eq!(dead_ends("ab", "ab", &[Succeeded, Cancelled], "ab"), []);
+}
+
+#[test]
 fn who_took_and_lost_the_task_to_another_is_a_dead_end() {
     let graph = graph("ab", "ab");
     let mut executions = executions(&graph, &[Succeeded; 2], &['a', 'b']);
