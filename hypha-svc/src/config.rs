@@ -96,7 +96,10 @@ impl Config {
             "HYPHA_COMMITTERS is {committers}: set it to 1 to 16"
         );
         let mut receivers = HashMap::new();
-        for (name, variable) in [("immune", "HYPHA_IMMUNE_ADDR")] {
+        for (name, variable) in [
+            ("immune", "HYPHA_IMMUNE_ADDR"),
+            ("genesis", "HYPHA_GENESIS_ADDR"),
+        ] {
             if let Some(url) = env.text(variable) {
                 receivers.insert(name.to_owned(), url);
             }

@@ -74,6 +74,7 @@ fn agent(workspace: &str, spawned: &AgentSpawned) -> Result<Agent, Error> {
         workspace: workspace.to_owned(),
         name: spawned.name.clone(),
         capabilities: spawned.capabilities.clone(),
+        learnings: spawned.inherited_learnings.clone(),
     })
 }
 

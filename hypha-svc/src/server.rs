@@ -39,7 +39,11 @@ pub(crate) const NAME: &str = "hypha";
 const ROUTES: &[(&str, &[&str])] = &[
     (crate::engine::thank::GRATITUDE, &["immune"]),
     (crate::engine::thank::DEAD_END, &["immune"]),
-    (crate::engine::evidence::TASK_SETTLED, &["immune"]),
+    (
+        crate::engine::evidence::TASK_SETTLED,
+        &["immune", "genesis"],
+    ),
+    (crate::engine::evidence::AGENT_DRAINED, &["genesis"]),
 ];
 
 const READERS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Worker, Kind::Viewer];

@@ -161,9 +161,10 @@ impl Picture {
             RunEventKind::RunCancelRequested => self.state = RunState::Cancelling,
             RunEventKind::RunEnded => self.state = event.run_state(),
             RunEventKind::ChildStarted => self.children += 1,
-            RunEventKind::TaskReady | RunEventKind::TaskReleased | RunEventKind::TaskLeaseLost => {
-                self.stand(event, Standing::Ready);
-            }
+            RunEventKind::TaskReady
+            | RunEventKind::TaskReleased
+            | RunEventKind::TaskLeaseLost
+            | RunEventKind::TaskRevoked => self.stand(event, Standing::Ready),
             RunEventKind::TaskLeased => self.stand(
                 event,
                 Standing::Running {

@@ -19,6 +19,9 @@ use crate::folder::Folder;
 /// The services, as their environment variables and their schemas begin.
 pub(super) const NAMES: [&str; 2] = ["hypha", "genesis"];
 
+/// Who tells whom (design: architecture, "Signals").
+const TELLS: [(&str, &str); 1] = [("genesis", "hypha")];
+
 /// Where the services find what they need.
 pub(super) struct Sources<'a> {
     pub(super) folder: &'a Folder,
@@ -91,8 +94,8 @@ impl Sources<'_> {
                 ),
             ]);
             let address = format!("http://{}", listener.local_addr()?);
-            let tellers = NAMES.iter().filter(|teller| *teller != name);
-            env.extend(tellers.map(|teller| {
+            let tellers = TELLS.iter().filter(|(_, told)| told == name);
+            env.extend(tellers.map(|(teller, _)| {
                 let variable = format!("{}_{upper}_ADDR", teller.to_uppercase());
                 (variable, address.clone())
             }));

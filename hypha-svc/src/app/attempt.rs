@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use bytes::Bytes;
-use cambium_kernel::RunId;
+use cambium_kernel::{AgentId, RunId};
 use cambium_proto::hypha::v1 as wire;
 use prost::Message;
 use sqlx::PgPool;
@@ -30,6 +30,7 @@ struct Loaded {
     outputs: HashMap<(RunId, u32), Bytes>,
     items: HashMap<TaskKey, Vec<u8>>,
     parks: HashMap<TaskKey, Park>,
+    learnings: HashMap<AgentId, Bytes>,
 }
 
 /// Builds the attempts. If that fails they go back to the queue.
@@ -96,10 +97,16 @@ async fn load(pool: &PgPool, engine: &Engine, grants: &[Granted]) -> Result<Load
         .filter(|granted| granted.resumed)
         .map(|granted| granted.task)
         .collect();
-    if missing.is_empty() && members.is_empty() && resumed.is_empty() {
+    let strangers = known_learnings(engine, grants, &mut loaded);
+    if missing.is_empty() && members.is_empty() && resumed.is_empty() && strangers.is_empty() {
         return Ok(loaded);
     }
     let mut conn = pool.acquire().await?;
+    for agent in store::agent::find(&mut conn, &strangers).await? {
+        let learnings = Bytes::from(agent.learnings);
+        engine.caches.learnings.insert(agent.id, learnings.clone());
+        loaded.learnings.insert(agent.id, learnings);
+    }
     if !missing.is_empty() {
         let missing: Vec<_> = missing.into_iter().collect();
         let found = outputs(&mut conn, engine, &missing).await?;
@@ -116,6 +123,20 @@ async fn load(pool: &PgPool, engine: &Engine, grants: &[Granted]) -> Result<Load
             .extend(parks.into_iter().map(|park| (park.task, park)));
     }
     Ok(loaded)
+}
+
+/// What the agents inherited, as far as it is remembered. Answers those of whom it is not.
+fn known_learnings(engine: &Engine, grants: &[Granted], loaded: &mut Loaded) -> Vec<AgentId> {
+    let agents: BTreeSet<AgentId> = grants.iter().map(|granted| granted.agent).collect();
+    let strangers = agents.into_iter().filter(|agent| {
+        let known = engine.caches.learnings.get(agent);
+        let is_stranger = known.is_none();
+        if let Some(learnings) = known {
+            loaded.learnings.insert(*agent, learnings);
+        }
+        is_stranger
+    });
+    strangers.collect()
 }
 
 /// Outputs of nodes from the store; a fan-out's is the list of its members' outputs.
@@ -189,6 +210,11 @@ fn attempt(granted: &Granted, loaded: &Loaded, lease: Duration) -> wire::Attempt
         resumption: loaded.parks.get(&granted.task).map(resumption),
         traceparent: String::new(),
         workspace_id: info.workspace.to_string(),
+        inherited_learnings: loaded
+            .learnings
+            .get(&granted.agent)
+            .cloned()
+            .unwrap_or_default(),
     }
 }
 

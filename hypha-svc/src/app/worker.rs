@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cambium_kernel::{AgentId, RegistrationId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
@@ -134,6 +135,8 @@ impl App {
         let narrowed: BTreeSet<String> = row.capabilities.iter().cloned().collect();
         let agents = store::agent::find(&mut conn, &row.agents).await?;
         let agents = agents.into_iter().map(|agent| {
+            let learnings = &self.engine.caches.learnings;
+            learnings.insert(agent.id, Bytes::from(agent.learnings));
             let has = agent.capabilities.into_iter();
             let has = has.filter(|one| narrowed.is_empty() || narrowed.contains(one));
             (agent.id, has.collect())

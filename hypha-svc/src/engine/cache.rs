@@ -101,6 +101,8 @@ pub(crate) struct Caches {
     pub(crate) runs: Runs,
     pub(crate) outputs: Outputs,
     pub(crate) registrations: Registrations,
+    /// What agents inherited, for those that inherited anything or were asked for. It never changes.
+    pub(crate) learnings: Cache<AgentId, Bytes>,
 }
 
 impl Caches {
@@ -201,6 +203,7 @@ impl Default for Caches {
             runs: Runs(Cache::with_weighter(10_000, 8 * MIB, ByInput)),
             outputs: Outputs(Cache::with_weighter(20_000, 16 * MIB, ByBytes)),
             registrations: Registrations(Cache::new(4096)),
+            learnings: Cache::new(4096),
         }
     }
 }

@@ -238,6 +238,7 @@ pub(crate) async fn conclude(
     write_rare(&mut tx, plan).await?;
     let mut signals = thank::thank(&mut tx, engine, plan).await?;
     engine.offers.roster(|roster| roster.release(&plan.freed));
+    plan.settled = evidence::counts(engine, plan);
     if let Some(at) = plan.at {
         signals.extend(evidence::testify(engine, plan, at));
     }
@@ -305,6 +306,7 @@ async fn write_and_commit(
         ends: std::mem::take(&mut plan.ends),
         events: events(plan),
         outbox: outbox::rows(&engine.routes, signals),
+        settled: std::mem::take(&mut plan.settled),
         notify: (!assigned.left.is_empty() && engine.may_notify()).then(|| engine.name.clone()),
     };
     if is_empty {

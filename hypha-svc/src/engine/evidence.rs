@@ -1,8 +1,10 @@
 //! Evidence: how each attempt ended, as its agent's employer saw it (design: architecture, "Signals"). Judges nobody: what it
 //! says of an agent is for immune, and what there is to learn from it for genesis.
 
+use std::collections::BTreeMap;
+
 use cambium_hypha::payload;
-use cambium_kernel::AgentId;
+use cambium_kernel::{AgentId, SignalId};
 use cambium_proto::signal::v1 as wire;
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -13,8 +15,10 @@ use super::plan::{Plan, sources_of};
 use super::thank::signal;
 use crate::convert;
 use crate::store::engine::TaskKey;
+use crate::store::standing::Drained;
 
 pub(crate) const TASK_SETTLED: &str = "coord.task_settled";
+pub(crate) const AGENT_DRAINED: &str = "coord.agent_drained";
 
 /// Characters of a failure's detail that are passed on.
 const DETAIL: usize = 200;
@@ -41,6 +45,18 @@ pub(crate) fn outcome(code: &str) -> wire::TaskOutcome {
     } else {
         wire::TaskOutcome::Failed
     }
+}
+
+/// How many attempts of each agent end in this transaction and are told, by agent.
+pub(crate) fn counts(engine: &Engine, plan: &Plan) -> Vec<(AgentId, i64)> {
+    let mut counts: BTreeMap<AgentId, i64> = BTreeMap::new();
+    if engine.routes.receivers(AGENT_DRAINED).is_empty() {
+        return Vec::new();
+    }
+    for one in &plan.evidence {
+        *counts.entry(one.agent).or_default() += 1;
+    }
+    counts.into_iter().collect()
 }
 
 /// The signals of all that ended, for whoever hears them.
@@ -102,6 +118,25 @@ pub(crate) fn stale(
     };
     let payload = wire::signal::Payload::TaskSettled(payload);
     signal(info, TASK_SETTLED, payload, Some(at))
+}
+
+/// Tells that a draining agent holds nothing any more.
+pub(crate) fn drained(one: &Drained, at: DateTime<Utc>) -> wire::Signal {
+    let payload = wire::AgentDrained {
+        agent_id: one.agent.to_string(),
+        settled_count: one.settled,
+    };
+    wire::Signal {
+        signal_id: SignalId::generate().to_string(),
+        r#type: AGENT_DRAINED.to_owned(),
+        class: wire::SignalClass::Coordination.into(),
+        intensity: 0.5,
+        workspace_id: one.workspace.clone(),
+        source: "hypha".to_owned(),
+        emit_time: Some(convert::time_to_wire(at)),
+        payload: Some(wire::signal::Payload::AgentDrained(payload)),
+        ..wire::Signal::default()
+    }
 }
 
 fn duration(took: TimeDelta) -> prost_types::Duration {

@@ -171,6 +171,8 @@ pub(crate) struct Plan {
     pub(crate) park_ends: Vec<(TaskKey, Option<Bytes>)>,
     pub(crate) thanks: Vec<Thanks>,
     pub(crate) evidence: Vec<Evidence>,
+    /// How many attempts of each agent are told as settled.
+    pub(crate) settled: Vec<(AgentId, i64)>,
     /// Agents of leases that end with this transaction, one entry each.
     pub(crate) freed: Vec<AgentId>,
     /// The database's time at the fence, where there was one.

@@ -1,4 +1,4 @@
-//! Keeps what this replica knows of agents fresh, and takes leases from those that may hold none.
+//! Keeps what this replica knows of agents fresh, takes leases from those that may hold none, and says who has drained.
 //!
 //! Woken when the copy of a standing changes. A transaction that leased just before the change committed was not seen by it:
 //! the sweep comes by here too, so nobody keeps a lease for longer than a second.
@@ -6,12 +6,13 @@
 use std::time::Duration;
 
 use cambium_kernel::AgentId;
+use cambium_service_kit::outbox;
 use cambium_service_kit::shutdown::Stop;
 use sqlx::PgPool;
 
 use crate::app::graph::run_info;
-use crate::engine::Engine;
 use crate::engine::op::{Change, Settle};
+use crate::engine::{Engine, evidence};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::Fence;
@@ -41,7 +42,8 @@ pub(crate) async fn standing(engine: Engine, pool: PgPool, stop: Stop) {
 
 async fn once(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
     read(engine, pool).await?;
-    revoke(engine, pool).await
+    revoke(engine, pool).await?;
+    part(engine, pool).await
 }
 
 /// Reads what the store says of the agents that are known here.
@@ -90,4 +92,21 @@ pub(crate) async fn revoke(engine: &Engine, pool: &PgPool) -> Result<(), Error> 
             return Ok(());
         }
     }
+}
+
+/// Tells genesis of draining agents that hold nothing any more, with how much evidence on each there is to come. The end of a lease
+/// that is granted in this very instant comes too late to be learned from; nothing else is lost.
+pub(crate) async fn part(engine: &Engine, pool: &PgPool) -> Result<(), Error> {
+    let mut tx = pool.begin().await?;
+    let drained = store::standing::take_drained(&mut tx, MOST).await?;
+    if drained.is_empty() {
+        return Ok(());
+    }
+    let at = store::now(&mut tx).await?;
+    let told = drained.iter().map(|one| evidence::drained(one, at));
+    let rows = outbox::rows(&engine.routes, told.collect());
+    outbox::insert(&mut tx, store::SCHEMA, &rows).await?;
+    tx.commit().await?;
+    engine.relay.notify();
+    Ok(())
 }

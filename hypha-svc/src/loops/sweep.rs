@@ -54,6 +54,10 @@ pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Re
         engine.look();
     }
     super::standing::revoke(engine, pool).await?;
+    super::standing::part(engine, pool).await?;
+    if from_start {
+        store::standing::add_up(&mut *pool.acquire().await?).await?;
+    }
     while settle_due(engine, pool).await? {}
     while decide_again(engine, pool).await? {}
     while stop_orphans(engine, pool).await? {}

@@ -10,18 +10,22 @@ pub(crate) struct Agent {
     pub(crate) workspace: String,
     pub(crate) name: String,
     pub(crate) capabilities: Vec<String>,
+    /// JSON; empty if nothing.
+    pub(crate) learnings: Vec<u8>,
 }
 
 pub(crate) async fn upsert(conn: &mut PgConnection, agent: &Agent) -> Result<(), sqlx::Error> {
     sqlx::query!(
         r#"
-        INSERT INTO hypha.agent (agent_id, workspace_id, name, capabilities) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (agent_id) DO UPDATE SET name = excluded.name, capabilities = excluded.capabilities
+        INSERT INTO hypha.agent (agent_id, workspace_id, name, capabilities, inherited_learnings) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (agent_id) DO UPDATE
+        SET name = excluded.name, capabilities = excluded.capabilities, inherited_learnings = excluded.inherited_learnings
         "#,
         agent.id.as_uuid(),
         agent.workspace,
         agent.name,
         &agent.capabilities,
+        agent.learnings,
     )
     .execute(conn)
     .await?;
@@ -34,7 +38,7 @@ pub(crate) async fn find(
     ids: &[AgentId],
 ) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT agent_id, workspace_id, name, capabilities FROM hypha.agent WHERE agent_id = ANY ($1)"#,
+        r#"SELECT agent_id, workspace_id, name, capabilities, inherited_learnings FROM hypha.agent WHERE agent_id = ANY ($1)"#,
         &ids.iter().map(|id| id.as_uuid()).collect::<Vec<Uuid>>(),
     )
     .fetch_all(conn)
@@ -44,6 +48,7 @@ pub(crate) async fn find(
         workspace: row.workspace_id,
         name: row.name,
         capabilities: row.capabilities,
+        learnings: row.inherited_learnings,
     });
     Ok(agents.collect())
 }

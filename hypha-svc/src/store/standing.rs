@@ -189,3 +189,58 @@ pub(crate) async fn revocable(
     });
     Ok(leases.collect())
 }
+
+/// A draining agent that holds no lease, and whose workspace should be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Drained {
+    pub(crate) agent: AgentId,
+    pub(crate) workspace: String,
+    /// How many attempts of it were told as settled, in all.
+    pub(crate) settled: i64,
+}
+
+/// Takes draining agents that hold nothing, once each. One that holds something is looked at again.
+pub(crate) async fn take_drained(
+    conn: &mut PgConnection,
+    most: i64,
+) -> Result<Vec<Drained>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        UPDATE hypha.standing s SET drained = true
+        FROM hypha.agent a
+        WHERE a.agent_id = s.agent_id AND s.agent_id IN (
+            SELECT agent_id FROM hypha.standing d WHERE d.leaving > 0 AND NOT d.drained
+              AND NOT EXISTS (SELECT FROM hypha.hot h WHERE h.state = 1 AND h.agent_id = d.agent_id)
+            ORDER BY agent_id LIMIT $1 FOR UPDATE SKIP LOCKED
+        )
+        RETURNING s.agent_id, a.workspace_id,
+                  coalesce((SELECT sum(settled) FROM hypha.settled c WHERE c.agent_id = s.agent_id), 0)::bigint AS "settled!"
+        "#,
+        most,
+    )
+    .fetch_all(conn)
+    .await?;
+    let drained = rows.into_iter().map(|row| Drained {
+        agent: AgentId::from_uuid(row.agent_id),
+        workspace: row.workspace_id,
+        settled: row.settled,
+    });
+    Ok(drained.collect())
+}
+
+/// Adds up what batches counted, so that few rows remain of each agent.
+pub(crate) async fn add_up(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        WITH gone AS (
+            DELETE FROM hypha.settled WHERE ctid IN (SELECT ctid FROM hypha.settled LIMIT 10000 FOR UPDATE SKIP LOCKED)
+            RETURNING agent_id, settled
+        )
+        INSERT INTO hypha.settled (agent_id, settled)
+        SELECT agent_id, sum(settled)::bigint FROM gone GROUP BY agent_id
+        "#
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

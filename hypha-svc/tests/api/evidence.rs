@@ -4,13 +4,83 @@ use std::time::Duration;
 
 use cambium_proto::hypha::v1::CancelRunRequest;
 use cambium_proto::signal::v1::signal::Payload;
-use cambium_proto::signal::v1::{TaskOutcome, TaskSettled};
+use cambium_proto::signal::v1::{
+    AgentDrained, AgentRetired, AgentSpawned, TaskOutcome, TaskSettled,
+};
 use cambium_testkit::{SignalSink, wait_until};
 use chrono::TimeDelta;
 
 use crate::fixture::{Fixture, WORKSPACE, Wish, change, graph, id, start_with};
 
 const BOUND: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn an_agent_that_leaves_has_drained_once_it_holds_nothing() {
+    let genesis = SignalSink::start().await;
+    let wish = Wish {
+        genesis: Some(genesis.url()),
+        ..Wish::default()
+    };
+    let fixture = start_with(wish).await;
+    let mut worker = fixture.worker("w", &[]).await;
+    fixture.start(graph("g", &["a", "b"], &[])).await;
+    let first = worker.take().await;
+    worker.complete(&first).await.unwrap();
+    let held = worker.take().await;
+    let leaves = Payload::AgentRetired(AgentRetired {
+        agent_id: worker.agent.clone(),
+        draining: true,
+    });
+
+    fixture
+        .deliver("genesis", "coord.agent_retired", leaves)
+        .await;
+    assert_eq!(drained(&genesis), []);
+    worker.complete(&held).await.unwrap();
+
+    let come = async || !drained(&genesis).is_empty();
+    wait_until(BOUND, "it has drained", come).await;
+    let all = AgentDrained {
+        agent_id: worker.agent.clone(),
+        settled_count: 2,
+    };
+    assert_eq!(drained(&genesis), [all]);
+}
+
+fn drained(genesis: &SignalSink) -> Vec<AgentDrained> {
+    let received = genesis.received().into_iter();
+    let drained = received.filter_map(|signal| match signal.payload {
+        Some(Payload::AgentDrained(drained)) => Some(drained),
+        _ => None,
+    });
+    drained.collect()
+}
+
+#[tokio::test]
+async fn what_an_agent_inherited_goes_with_every_attempt() {
+    let fixture = start_with(Wish::default()).await;
+    let learned = br#"[{"pattern":"cite sources"}]"#.to_vec();
+    let mut worker = fixture.worker("w", &[]).await;
+    let spawned = Payload::AgentSpawned(AgentSpawned {
+        agent_id: worker.agent.clone(),
+        name: "w".to_owned(),
+        inherited_learnings: learned.clone(),
+        ..AgentSpawned::default()
+    });
+    fixture
+        .deliver("genesis", "coord.agent_spawned", spawned)
+        .await;
+    fixture.start(graph("g", &["a", "b"], &["a->b"])).await;
+
+    let first = worker.take().await;
+    worker.complete(&first).await.unwrap();
+    let second = worker.take().await;
+
+    assert_eq!(
+        [first, second].map(|one| one.inherited_learnings),
+        [learned.clone(), learned]
+    );
+}
 
 async fn listening() -> (SignalSink, Fixture) {
     let immune = SignalSink::start().await;

@@ -59,6 +59,7 @@ pub(crate) struct Wish {
     pub(crate) lease: Duration,
     pub(crate) grace: Duration,
     pub(crate) immune: Option<String>,
+    pub(crate) genesis: Option<String>,
     pub(crate) retention: Retention,
 }
 
@@ -69,6 +70,7 @@ impl Default for Wish {
             lease: Duration::from_secs(10),
             grace: Duration::from_secs(30),
             immune: None,
+            genesis: None,
             retention: Retention::default(),
         }
     }
@@ -109,10 +111,7 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         grace: wish.grace,
         committers: wish.committers,
         retention: wish.retention,
-        receivers: wish
-            .immune
-            .map(|url| HashMap::from([("immune".to_owned(), url)]))
-            .unwrap_or_default(),
+        receivers: receivers(wish.immune, wish.genesis),
     };
     let listener = TcpListener::bind(anywhere).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -123,6 +122,14 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         .connect()
         .await
         .unwrap()
+}
+
+fn receivers(immune: Option<String>, genesis: Option<String>) -> HashMap<String, String> {
+    let named = [("immune", immune), ("genesis", genesis)];
+    let given = named
+        .into_iter()
+        .filter_map(|(name, url)| Some((name.to_owned(), url?)));
+    given.collect()
 }
 
 impl Replica {

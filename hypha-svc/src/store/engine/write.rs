@@ -117,6 +117,8 @@ pub(crate) struct Write {
     pub(crate) ends: Vec<NewEnd>,
     pub(crate) events: Vec<NewEvents>,
     pub(crate) outbox: Vec<Row>,
+    /// How many attempts of each agent are told as settled.
+    pub(crate) settled: Vec<(AgentId, i64)>,
     /// Tell other replicas that work was left ready, in this replica's name.
     pub(crate) notify: Option<String>,
 }
@@ -203,6 +205,8 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
             SELECT u.run_id, u.seq, u.k, t.at, u.body
             FROM unnest($68::uuid[], $69::bool[], $70::int[], $71::int[], $72::bytea[]) AS u (run_id, fresh, seq, k, body), t
             WHERE NOT u.fresh OR u.run_id IN (SELECT run_id FROM new_run)
+        ), counted AS (
+            INSERT INTO hypha.settled (agent_id, settled) SELECT * FROM unnest($79::uuid[], $80::bigint[])
         ), sent AS (
             INSERT INTO hypha.outbox (receiver, body)
             SELECT u.receiver, u.body FROM unnest($73::text[], $74::bytea[]) AS u (receiver, body)
@@ -289,6 +293,8 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         &column!(w.changes, c => c.add.in_vain),
         &column!(w.runs, r => r.retain_days) as &[Option<i16>],
         &column!(w.hot, h => h.turn) as &[Option<i64>],
+        &column!(w.settled, s => s.0.as_uuid()),
+        &column!(w.settled, s => s.1),
     )
     .fetch_one(conn)
     .await?;
