@@ -12,6 +12,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
+use crate::call;
 use crate::database::retry_conflicts;
 use crate::status;
 
@@ -29,6 +30,11 @@ const ATTEMPTS: u32 = 5;
 /// Turns facts into a service's own use cases.
 pub trait Receptor: Send + Sync + 'static {
     type Error: Failure + Send + Sync + 'static;
+
+    /// Whether that service may say that. One signal that its sender may not say refuses the delivery.
+    fn may_say(&self, _sender: &str, _signal: &Signal) -> bool {
+        true
+    }
 
     /// Applies signals that were never applied before, in the transaction of `conn`. Run again from nothing if that
     /// transaction loses a race. One of a type it does not know it ignores.
@@ -65,7 +71,8 @@ impl<R: Receptor> SignalRpc<R> {
     }
 
     /// Checks all, then applies all that are new, or none.
-    async fn receive(&self, signals: Vec<Signal>) -> Result<(), Error<R::Error>> {
+    async fn receive(&self, sender: &str, signals: Vec<Signal>) -> Result<(), Error<R::Error>> {
+        self.check_sender(sender, &signals)?;
         let signals = checked::all(signals)?;
         if signals.is_empty() {
             return Ok(());
@@ -73,6 +80,19 @@ impl<R: Receptor> SignalRpc<R> {
         retry_conflicts(ATTEMPTS, || self.apply_new(&signals)).await?;
         self.receptor.applied();
         Ok(())
+    }
+
+    fn check_sender(&self, sender: &str, signals: &[Signal]) -> Result<(), Error<R::Error>> {
+        let foreign = signals
+            .iter()
+            .position(|signal| !self.receptor.may_say(sender, signal));
+        match foreign {
+            Some(index) => Err(Error::Foreign {
+                index,
+                sender: sender.to_owned(),
+            }),
+            None => Ok(()),
+        }
     }
 
     async fn apply_new(&self, signals: &[Checked]) -> Result<(), Error<R::Error>> {
@@ -124,7 +144,10 @@ impl<R: Receptor> SignalService for SignalRpc<R> {
         &self,
         request: Request<DeliverRequest>,
     ) -> Result<Response<DeliverResponse>, Status> {
-        self.receive(request.into_inner().signals)
+        // A caller without a name, in a test without the authentication layer, is nobody: it owns no type.
+        let sender =
+            call::principal(&request).map_or_else(|_| String::new(), |caller| caller.name.clone());
+        self.receive(&sender, request.into_inner().signals)
             .await
             .map_err(status::of)?;
         Ok(Response::new(DeliverResponse {}))

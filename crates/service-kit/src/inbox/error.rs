@@ -16,6 +16,9 @@ pub enum Error<E> {
         why: String,
     },
 
+    #[error("`signals[{index}]` is of a type that is not for `{sender}` to say")]
+    Foreign { index: usize, sender: String },
+
     #[error(transparent)]
     Receptor(E),
 
@@ -33,6 +36,7 @@ impl<E: Failure> Failure for Error<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Malformed { .. } => ErrorKind::Invalid,
+            Self::Foreign { .. } => ErrorKind::Denied,
             Self::Receptor(error) => error.kind(),
             Self::Database(error) => error.kind(),
         }
@@ -41,6 +45,7 @@ impl<E: Failure> Failure for Error<E> {
     fn reason(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "SIGNAL_INVALID",
+            Self::Foreign { .. } => "SIGNAL_NOT_YOURS",
             Self::Receptor(error) => error.reason(),
             Self::Database(error) => error.reason(),
         }
@@ -49,6 +54,7 @@ impl<E: Failure> Failure for Error<E> {
     fn field(&self) -> Option<String> {
         match self {
             Self::Malformed { index, field, .. } => Some(format!("signals[{index}].{field}")),
+            Self::Foreign { index, .. } => Some(format!("signals[{index}].type")),
             Self::Receptor(error) => error.field(),
             Self::Database(error) => error.field(),
         }
@@ -56,7 +62,7 @@ impl<E: Failure> Failure for Error<E> {
 
     fn wait(&self) -> Option<Duration> {
         match self {
-            Self::Malformed { .. } => None,
+            Self::Malformed { .. } | Self::Foreign { .. } => None,
             Self::Receptor(error) => error.wait(),
             Self::Database(error) => error.wait(),
         }

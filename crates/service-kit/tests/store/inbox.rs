@@ -25,6 +25,10 @@ pub(crate) struct Ledger {
 impl Receptor for Ledger {
     type Error = database::Error;
 
+    fn may_say(&self, sender: &str, signal: &Signal) -> bool {
+        signal.r#type != "coord.load_advice" || sender == "immune"
+    }
+
     async fn apply(&self, conn: &mut PgConnection, signals: &[Signal]) -> Result<(), Self::Error> {
         for signal in signals {
             let id = Uuid::parse_str(&signal.signal_id).unwrap();
@@ -88,6 +92,32 @@ async fn a_signal_seen_before_has_no_effect() {
             count(&database, "inbox").await
         ),
         (2, 2)
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_for_the_sender_to_say_refuses_the_delivery() {
+    let (database, ledger) = (database().await, Ledger::default());
+
+    let refused = deliver(
+        &database,
+        &ledger,
+        &[signal("coord.gratitude"), signal("coord.load_advice")],
+    )
+    .await
+    .unwrap_err();
+
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    assert_eq!(
+        refused.get_details_error_info().unwrap().reason,
+        "SIGNAL_NOT_YOURS"
+    );
+    assert_eq!(
+        (
+            count(&database, "entry").await,
+            count(&database, "inbox").await
+        ),
+        (0, 0)
     );
 }
 
