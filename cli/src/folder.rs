@@ -15,13 +15,15 @@ use serde::{Deserialize, Serialize};
 const FORMAT: &str = "1";
 
 /// Who signs what in this folder: file, issuer.
-const KEYS: [(&str, Issuer); 6] = [
+const KEYS: [(&str, Issuer); 8] = [
     ("operator", Issuer::Operator),
     ("enrolment", Issuer::Enrolment),
     ("hypha", Issuer::Hypha),
     ("genesis", Issuer::Genesis),
     ("hypha-service", Issuer::Service),
     ("genesis-service", Issuer::Service),
+    ("immune-service", Issuer::Service),
+    ("stigmergy-service", Issuer::Service),
 ];
 
 /// Where a running `up` is reached.

@@ -26,6 +26,15 @@ pub(crate) struct Receptors {
 impl Receptor for Receptors {
     type Error = Error;
 
+    fn may_say(&self, sender: &str, signal: &Signal) -> bool {
+        match &signal.payload {
+            Some(Payload::AgentSpawned(_) | Payload::AgentRetired(_)) => sender == "genesis",
+            Some(Payload::StandingChanged(_) | Payload::LoadAdvice(_)) => sender == "immune",
+            // Without effect here, whoever says it.
+            _ => true,
+        }
+    }
+
     async fn apply(&self, conn: &mut PgConnection, signals: &[Signal]) -> Result<(), Error> {
         let mut words = Vec::new();
         let mut urgent = false;

@@ -22,6 +22,16 @@ pub(super) const NAMES: [&str; 2] = ["hypha", "genesis"];
 /// Who tells whom (design: architecture, "Signals").
 const TELLS: [(&str, &str); 1] = [("genesis", "hypha")];
 
+/// What an operator may set as for a service that runs alone.
+const TUNED: [&str; 6] = [
+    "HYPHA_LEASE_MS",
+    "HYPHA_GRACE_MS",
+    "HYPHA_COMMITTERS",
+    "HYPHA_EVENT_LIMIT",
+    "HYPHA_EVENT_DAYS",
+    "HYPHA_FORGET_MS",
+];
+
 /// Where the services find what they need.
 pub(super) struct Sources<'a> {
     pub(super) folder: &'a Folder,
@@ -100,6 +110,9 @@ impl Sources<'_> {
                 (variable, address.clone())
             }));
         }
+        let outer = Env::process();
+        let tuned = TUNED.iter();
+        env.extend(tuned.filter_map(|name| Some(((*name).to_owned(), outer.text(name)?))));
         Ok(Env::of(env))
     }
 }

@@ -197,7 +197,7 @@ async fn tell_of_agent(
             Payload::AgentSpawned(spawned),
         )
     };
-    deliver(channel, keys, signal).await;
+    deliver(channel, keys, signal).await.unwrap();
     agent
 }
 
@@ -214,13 +214,14 @@ fn signal(source: &str, kind: &str, payload: Payload) -> Signal {
     }
 }
 
-async fn deliver(channel: &Channel, keys: &Keys, signal: Signal) {
+async fn deliver(channel: &Channel, keys: &Keys, signal: Signal) -> Result<(), Status> {
     let token = keys.service(&signal.source);
     let mut client = SignalServiceClient::new(with_token(channel.clone(), &token));
     let request = DeliverRequest {
         signals: vec![signal],
     };
-    client.deliver(request).await.unwrap();
+    client.deliver(request).await?;
+    Ok(())
 }
 
 impl Drop for Fixture {
@@ -386,7 +387,16 @@ impl Fixture {
 
     /// Tells hypha a fact, as that service does.
     pub(crate) async fn deliver(&self, source: &str, kind: &str, payload: Payload) {
-        deliver(&self.channel, &self.keys, signal(source, kind, payload)).await;
+        self.try_deliver(source, kind, payload).await.unwrap();
+    }
+
+    pub(crate) async fn try_deliver(
+        &self,
+        source: &str,
+        kind: &str,
+        payload: Payload,
+    ) -> Result<(), Status> {
+        deliver(&self.channel, &self.keys, signal(source, kind, payload)).await
     }
 
     /// Starts another replica of the service.

@@ -202,6 +202,28 @@ async fn a_quarantined_agent_loses_what_it_holds_and_gets_nothing_more() {
     assert_eq!(back.agent_id, bad.agent);
 }
 
+#[tokio::test]
+async fn only_immune_says_how_an_agent_stands() {
+    let fixture = start().await;
+    let worker = fixture.worker("w", &[]).await;
+    let told = Payload::StandingChanged(StandingChanged {
+        quarantined: true,
+        ..standing(&worker.agent, 1)
+    });
+
+    let refused = fixture
+        .try_deliver("genesis", "coord.standing_changed", told)
+        .await
+        .unwrap_err();
+
+    assert_eq!(
+        refusal(&refused),
+        (Code::PermissionDenied, "SIGNAL_NOT_YOURS".to_owned())
+    );
+    let known = fixture.count("SELECT count(*) FROM hypha.standing").await;
+    assert_eq!(known, 0);
+}
+
 async fn kinds(fixture: &Fixture, run: &str) -> Vec<RunEventKind> {
     let request = WatchRunRequest {
         workspace_id: WORKSPACE.to_owned(),
