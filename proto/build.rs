@@ -19,6 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(descriptors, compiler.encode_file_descriptor_set())?;
     tonic_prost_build::configure()
         .bytes(".cambium.hypha.v1")
+        .boxed(".cambium.immune.v1.WatchAlertsResponse.event.alert")
+        .boxed(".cambium.immune.v1.WatchStandingsResponse.event.standing")
         .compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }
