@@ -1,0 +1,191 @@
+//! Where a list goes on: after the last item seen, in a token that only the list it came from accepts.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use chrono::{DateTime, Utc};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::store::standing::After;
+
+const DEFAULT: i32 = 50;
+const MOST: i32 = 1_000;
+/// So much of the filter's hash stands before the cursor.
+const FILTER: usize = 8;
+
+/// The place of an item in its list.
+pub(crate) trait Cursor: Sized {
+    fn as_text(&self) -> String;
+    fn parse(text: &str) -> Option<Self>;
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Page<C> {
+    // INVARIANT: 1 to 1,000.
+    pub(crate) size: i64,
+    pub(crate) after: Option<C>,
+    filter: [u8; FILTER],
+}
+
+impl<C: Cursor> Page<C> {
+    /// `list` names the list and its filter: a token of another one is refused.
+    pub(crate) fn from_wire(size: i32, token: &str, list: &[&str]) -> Result<Self, Error> {
+        let filter = filter(list);
+        let size = match size {
+            0 => DEFAULT,
+            1..=MOST => size,
+            _ => return Err(Error::field("page_size", "is outside 0 to 1,000")),
+        };
+        Ok(Self {
+            size: size.into(),
+            after: after(&filter, token)?,
+            filter,
+        })
+    }
+
+    /// The page's items, and the token with which the list goes on if more than the page holds were found.
+    pub(crate) fn cut<T>(
+        &self,
+        mut found: Vec<T>,
+        cursor: impl Fn(usize) -> C,
+    ) -> (Vec<T>, String) {
+        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
+        let token = match size.checked_sub(1) {
+            Some(last) if found.len() > size => self.token(&cursor(last)),
+            Some(_) | None => String::new(),
+        };
+        found.truncate(size);
+        (found, token)
+    }
+
+    fn token(&self, after: &C) -> String {
+        let mut bytes = self.filter.to_vec();
+        bytes.extend_from_slice(after.as_text().as_bytes());
+        BASE64.encode(bytes)
+    }
+}
+
+fn after<C: Cursor>(filter: &[u8; FILTER], token: &str) -> Result<Option<C>, Error> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let bytes = BASE64.decode(token).map_err(|_| Error::PageToken)?;
+    let rest = bytes.strip_prefix(filter).ok_or(Error::PageToken)?;
+    let text = std::str::from_utf8(rest).map_err(|_| Error::PageToken)?;
+    C::parse(text).map(Some).ok_or(Error::PageToken)
+}
+
+fn filter(list: &[&str]) -> [u8; FILTER] {
+    // No part holds a line break that would make two lists read the same: ids and names have none.
+    let hash = Sha256::digest(list.join("\n"));
+    std::array::from_fn(|n| hash[n])
+}
+
+impl Cursor for i64 {
+    fn as_text(&self) -> String {
+        self.to_string()
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl Cursor for [i64; 3] {
+    fn as_text(&self) -> String {
+        format!("{} {} {}", self[0], self[1], self[2])
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<i64> = text
+            .split(' ')
+            .map(|number| number.parse().ok())
+            .collect::<Option<_>>()?;
+        numbers.try_into().ok()
+    }
+}
+
+impl Cursor for (DateTime<Utc>, Uuid) {
+    fn as_text(&self) -> String {
+        format!("{} {}", self.0.timestamp_micros(), self.1)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (micros, id) = text.split_once(' ')?;
+        let at = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
+        Some((at, Uuid::try_parse(id).ok()?))
+    }
+}
+
+impl Cursor for After {
+    fn as_text(&self) -> String {
+        format!("{} {}", self.score, self.agent)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (score, agent) = text.split_once(' ')?;
+        Some(Self {
+            score: score.parse().ok()?,
+            agent: Uuid::try_parse(agent).ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(size: i32, token: &str) -> Result<Page<i64>, Error> {
+        Page::from_wire(size, token, &["alerts", "north"])
+    }
+
+    #[test]
+    fn a_token_leads_on_after_the_last_item_of_its_page() {
+        let (shown, token) = page(2, "").unwrap().cut(vec![9, 8, 7], |n| [9, 8, 7][n]);
+
+        assert_eq!(shown, [9, 8]);
+        assert_eq!(page(0, &token).unwrap().after, Some(8));
+    }
+
+    #[test]
+    fn the_last_page_has_no_token() {
+        let (shown, token) = page(2, "").unwrap().cut(vec![9, 8], |n| [9, 8][n]);
+
+        assert_eq!((shown, token), (vec![9, 8], String::new()));
+    }
+
+    #[test]
+    fn a_token_of_another_list_is_refused() {
+        let (_, token) = page(1, "").unwrap().cut(vec![9, 8], |n| [9, 8][n]);
+
+        for other in [&["alerts", "south"], &["rules", "north"]] {
+            let refused = Page::<i64>::from_wire(0, &token, other);
+            assert!(matches!(refused, Err(Error::PageToken)));
+        }
+        assert!(matches!(page(0, "nonsense"), Err(Error::PageToken)));
+    }
+
+    #[test]
+    fn a_page_holds_1_to_1000() {
+        assert_eq!(page(0, "").unwrap().size, 50);
+        assert_eq!(page(1_000, "").unwrap().size, 1_000);
+        assert!(page(1_001, "").is_err());
+        assert!(page(-1, "").is_err());
+    }
+
+    #[test]
+    fn every_cursor_reads_back() {
+        let at = DateTime::from_timestamp_micros(1_234_567).unwrap();
+        let (id, sequences) = (Uuid::from_u128(7), [1, 2, i64::MAX]);
+        let after = After {
+            score: 400_000,
+            agent: id,
+        };
+
+        assert_eq!(Cursor::parse(&(at, id).as_text()), Some((at, id)));
+        assert_eq!(Cursor::parse(&sequences.as_text()), Some(sequences));
+        assert_eq!(Cursor::parse(&after.as_text()), Some(after));
+    }
+}
