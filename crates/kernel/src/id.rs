@@ -64,6 +64,10 @@ id!(
     RegistrationId
 );
 id!(
+    /// One mark left in the shared environment.
+    MarkerId
+);
+id!(
     /// One fact told to another service.
     SignalId
 );

@@ -9,6 +9,6 @@ mod score;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use failure::{ErrorKind, Failure};
-pub use id::{AgentId, LeaseId, RegistrationId, RunId, SignalId};
+pub use id::{AgentId, LeaseId, MarkerId, RegistrationId, RunId, SignalId};
 pub use name::{Capability, NameError, WorkspaceId, check_name};
 pub use score::{Score, ScoreError, Usd};
