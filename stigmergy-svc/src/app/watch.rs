@@ -1,0 +1,231 @@
+//! Watching marks: what is kept of what happened, then what happens, until the reader goes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use cambium_kernel::WorkspaceId;
+use cambium_proto::stigmergy::v1 as wire;
+use cambium_service_kit::principal::{Kind, Principal};
+use cambium_stigmergy::Region;
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, timeout};
+use tonic::Status;
+
+use super::App;
+use crate::convert;
+use crate::error::Error;
+use crate::store;
+use crate::store::event::Event;
+
+/// Events that a watcher may be behind.
+const BEHIND: usize = 1_000;
+/// How long one may stay that far behind.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Other replicas' commits are seen by looking.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Events read at once.
+const ROWS: i64 = 200;
+
+/// Watches that one principal may hold.
+const MOST_WATCHES: usize = 16;
+
+pub(crate) type Sent = Result<wire::WatchMarkersResponse, Status>;
+
+/// How many watches each principal holds in this process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watchers(Arc<Mutex<HashMap<String, usize>>>);
+
+/// One principal's place among the watchers. Dropping it makes room.
+struct Seat {
+    watchers: Watchers,
+    subject: String,
+}
+
+impl Watchers {
+    fn sit(&self, subject: String) -> Result<Seat, Error> {
+        let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = seats.entry(subject.clone()).or_default();
+        if *taken >= MOST_WATCHES {
+            return Err(Error::TooManyWatches);
+        }
+        *taken += 1;
+        drop(seats);
+        Ok(Seat {
+            watchers: self.clone(),
+            subject,
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut seats = self
+            .watchers
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = seats.get_mut(&self.subject) {
+            *taken -= 1;
+            if *taken == 0 {
+                seats.remove(&self.subject);
+            }
+        }
+    }
+}
+
+/// One watcher.
+struct Watcher {
+    _seat: Seat,
+    app: App,
+    workspace: WorkspaceId,
+    /// This region and all below it; none is everywhere.
+    region: Option<Region>,
+    /// Payloads are not for viewers, not even a part of one.
+    is_redacted: bool,
+    seq: i64,
+    out: mpsc::Sender<Sent>,
+    /// Room for the reason why the stream ends, however far behind its reader is.
+    last_word: Option<mpsc::OwnedPermit<Sent>>,
+}
+
+impl App {
+    /// Watches from a sequence on. 0 stands for the first that is kept.
+    pub(crate) async fn watch(
+        &self,
+        principal: &Principal,
+        workspace: WorkspaceId,
+        region: Option<Region>,
+        after_seq: i64,
+    ) -> Result<mpsc::Receiver<Sent>, Error> {
+        let mut conn = self.pool.acquire().await?;
+        let reach = store::event::reach(&mut conn, &workspace).await?;
+        drop(conn);
+        if !(0..=reach.last).contains(&after_seq) {
+            let why = format!("{after_seq} is outside 0 to {}, the last one", reach.last);
+            return Err(Error::field("after_seq", why));
+        }
+        let seq = match after_seq {
+            0 => reach.lowest - 1,
+            seq => follows(seq, reach.lowest)?,
+        };
+        // Before the first look: what commits from here on is heard of.
+        let news = self.news.subscribe();
+        let (out, stream) = mpsc::channel(BEHIND + 1);
+        let last_word = out.clone().try_reserve_owned().ok();
+        let watcher = Watcher {
+            _seat: self.watchers.sit(principal.subject())?,
+            app: self.clone(),
+            workspace,
+            region,
+            is_redacted: principal.kind == Kind::Viewer,
+            seq,
+            out,
+            last_word,
+        };
+        tokio::spawn(watcher.follow(news));
+        Ok(stream)
+    }
+}
+
+impl Watcher {
+    /// An end without a reason means that the reader has gone.
+    async fn follow(mut self, mut news: broadcast::Receiver<WorkspaceId>) {
+        if let Err(Some(why)) = self.run(&mut news).await
+            && let Some(room) = self.last_word
+        {
+            room.send(Err(why.into()));
+        }
+    }
+
+    async fn run(
+        &mut self,
+        news: &mut broadcast::Receiver<WorkspaceId>,
+    ) -> Result<(), Option<Error>> {
+        let mut beat = Instant::now() + HEARTBEAT;
+        loop {
+            if self.send_new().await? {
+                beat = Instant::now() + HEARTBEAT;
+            }
+            if Instant::now() >= beat {
+                beat = Instant::now() + HEARTBEAT;
+                self.send(convert::event::heartbeat(self.seq)).await?;
+            }
+            self.wait(news).await?;
+        }
+    }
+
+    /// Sends what is new. Tells whether anything was.
+    async fn send_new(&mut self) -> Result<bool, Option<Error>> {
+        let mut has_sent = false;
+        loop {
+            let events = self.look().await.map_err(Some)?;
+            let Some(first) = events.first() else {
+                return Ok(has_sent);
+            };
+            follows(self.seq, first.seq).map_err(Some)?;
+            for event in events {
+                self.seq = event.seq;
+                if self.is_wanted(&event) {
+                    let mut item = convert::event::to_wire(event);
+                    if self.is_redacted {
+                        item.old_payload_summary.clear();
+                        item.new_payload_summary.clear();
+                    }
+                    self.send(item).await?;
+                    has_sent = true;
+                }
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<Vec<Event>, Error> {
+        let mut conn = self.app.pool.acquire().await?;
+        store::event::after(&mut conn, &self.workspace, self.seq, ROWS).await
+    }
+
+    fn is_wanted(&self, event: &Event) -> bool {
+        let Some(region) = &self.region else {
+            return true;
+        };
+        Region::parse(&event.region).is_ok_and(|of| of.is_within(region))
+    }
+
+    async fn send(&self, item: wire::WatchMarkersResponse) -> Result<(), Option<Error>> {
+        match timeout(PATIENCE, self.out.send(Ok(item))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(None),
+            Err(_) => Err(Some(Error::SlowWatcher(self.seq))),
+        }
+    }
+
+    /// Waits for news of this workspace, or for the moment to look anyway.
+    async fn wait(&self, news: &mut broadcast::Receiver<WorkspaceId>) -> Result<(), Option<Error>> {
+        let look = tokio::time::sleep(LOOK_EVERY);
+        tokio::pin!(look);
+        loop {
+            tokio::select! {
+                () = &mut look => return Ok(()),
+                () = self.out.closed() => return Err(None),
+                () = self.app.stop.stopped() => return Err(Some(Error::Stopping)),
+                heard = news.recv() => match heard {
+                    Ok(workspace) if workspace != self.workspace => {}
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return Ok(()),
+                    Err(broadcast::error::RecvError::Closed) => return Err(None),
+                },
+            }
+        }
+    }
+}
+
+/// Refuses to leave a gap: whoever has seen `seen` goes on with the next one, or hears which is the lowest there is.
+fn follows(seen: i64, lowest: i64) -> Result<i64, Error> {
+    if lowest > seen + 1 {
+        return Err(Error::TooOld {
+            asked: seen,
+            lowest,
+        });
+    }
+    Ok(seen)
+}

@@ -1,0 +1,114 @@
+//! Table `stigmergy.standing`: a copy of what immune thinks of agents.
+
+use std::collections::HashMap;
+
+use cambium_kernel::{AgentId, Score, WorkspaceId};
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::error::Error;
+
+/// What is thought of an agent, as of the moment it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) trust: Score,
+    pub(crate) generosity: Score,
+    pub(crate) health: Score,
+    pub(crate) is_quarantined: bool,
+}
+
+/// The agents of one workspace that something is known of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standings(pub(crate) HashMap<AgentId, Standing>);
+
+/// What immune says of an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) workspace: String,
+    pub(crate) agent: AgentId,
+    pub(crate) seq: i64,
+    pub(crate) standing: Standing,
+    pub(crate) quarantine_ends_at: Option<DateTime<Utc>>,
+}
+
+impl Standings {
+    pub(crate) fn of(&self, agent: AgentId) -> Option<Standing> {
+        self.0.get(&agent).copied()
+    }
+}
+
+/// Makes a standing of stored numbers.
+pub(super) fn of_row(
+    agent: AgentId,
+    [trust, generosity, health]: [i32; 3],
+    is_quarantined: bool,
+) -> Result<Standing, Error> {
+    let score = |millionths| {
+        Score::from_millionths(millionths).map_err(|why| Error::Broken {
+            what: format!("the standing of agent {agent}"),
+            why: why.to_string(),
+        })
+    };
+    Ok(Standing {
+        trust: score(trust)?,
+        generosity: score(generosity)?,
+        health: score(health)?,
+        is_quarantined,
+    })
+}
+
+/// What is known of these agents. A quarantine whose time is over is none.
+pub(crate) async fn of_agents(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    agents: &[Uuid],
+) -> Result<Standings, Error> {
+    let rows = sqlx::query!(
+        r#"
+        SELECT agent_id, trust, generosity, health,
+               quarantined AND (quarantine_ends_at IS NULL OR quarantine_ends_at > (SELECT stigmergy.now()))
+                   AS "is_quarantined!"
+        FROM stigmergy.standing
+        WHERE workspace_id = $1 AND agent_id = ANY ($2)
+        "#,
+        workspace.as_str(),
+        agents,
+    )
+    .fetch_all(conn)
+    .await?;
+    let known = rows.into_iter().map(|row| {
+        let agent = AgentId::from_uuid(row.agent_id);
+        let scores = [row.trust, row.generosity, row.health];
+        Ok((agent, of_row(agent, scores, row.is_quarantined)?))
+    });
+    known.collect::<Result<_, Error>>().map(Standings)
+}
+
+/// Copies a standing, unless a newer one is here already.
+pub(crate) async fn upsert(conn: &mut PgConnection, change: &Change) -> Result<(), Error> {
+    let standing = &change.standing;
+    sqlx::query!(
+        r#"
+        INSERT INTO stigmergy.standing AS s
+            (workspace_id, agent_id, seq, trust, generosity, health, quarantined, quarantine_ends_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        ON CONFLICT ON CONSTRAINT standing_pk
+        DO UPDATE SET seq = excluded.seq, trust = excluded.trust, generosity = excluded.generosity,
+                      health = excluded.health, quarantined = excluded.quarantined,
+                      quarantine_ends_at = excluded.quarantine_ends_at
+        WHERE s.seq < excluded.seq
+        "#,
+        change.workspace,
+        change.agent.as_uuid(),
+        change.seq,
+        standing.trust.as_millionths(),
+        standing.generosity.as_millionths(),
+        standing.health.as_millionths(),
+        standing.is_quarantined,
+        change.quarantine_ends_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
