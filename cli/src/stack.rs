@@ -54,6 +54,8 @@ impl Stack {
         let postgres = start_postgres(&folder).await?;
         prepare(&postgres, "hypha", &hypha_svc::MIGRATOR).await?;
         prepare(&postgres, "genesis", &genesis_svc::MIGRATOR).await?;
+        prepare(&postgres, "immune", &immune_svc::MIGRATOR).await?;
+        prepare(&postgres, "stigmergy", &stigmergy_svc::MIGRATOR).await?;
 
         let stop = Stop::new();
         let sources = services::Sources {

@@ -1,5 +1,6 @@
 //! What genesis is told from outside: where it listens, where its database is, whom it trusts, whom it tells.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub struct Config {
     pub credentials: Credentials,
     /// The public keys whose tokens are believed.
     pub bundle: Bundle,
-    /// Where hypha hears signals. Without it, hypha is not told.
-    pub hypha: Option<String>,
+    /// Where others hear signals, by name. Whoever has no address is not told.
+    pub receivers: HashMap<String, String>,
 }
 
 impl Config {
@@ -44,9 +45,21 @@ impl Config {
             },
             bundle: Bundle::load(Path::new(&env.required("CAMBIUM_BUNDLE")?))
                 .context("CAMBIUM_BUNDLE")?,
-            hypha: env.text("GENESIS_HYPHA_ADDR"),
+            receivers: receivers(env),
         })
     }
+}
+
+fn receivers(env: &Env) -> HashMap<String, String> {
+    let addresses = [
+        ("hypha", "GENESIS_HYPHA_ADDR"),
+        ("immune", "GENESIS_IMMUNE_ADDR"),
+        ("stigmergy", "GENESIS_STIGMERGY_ADDR"),
+    ];
+    let known = addresses
+        .into_iter()
+        .filter_map(|(name, variable)| Some((name.to_owned(), env.text(variable)?)));
+    known.collect()
 }
 
 fn key(env: &Env, name: &'static str) -> anyhow::Result<Arc<SigningKey>> {
@@ -93,7 +106,7 @@ mod tests {
 
         assert_eq!(config.bundle.keys(), [config.key.public()]);
         assert_eq!(config.credentials.service, "genesis");
-        assert_eq!(config.hypha, None);
+        assert_eq!(config.receivers, HashMap::new());
         assert!(config.listen.ip().is_loopback() && config.admin.ip().is_loopback());
         assert!(!format!("{config:?}").contains("hush"));
     }

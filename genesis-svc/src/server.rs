@@ -1,6 +1,5 @@
 //! Puts genesis together: database, use cases, loops, port. Whatever the outside supplies enters as an argument.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cambium_kernel::SystemClock;
@@ -43,7 +42,7 @@ const READERS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Worker, Kind::View
 const REQUEST_BYTES: usize = 256 * 1024;
 
 /// Who hears which of our signals.
-const RECEIVERS: &[(&str, &[&str])] = &[(AGENT_SPAWNED, &["hypha"])];
+const RECEIVERS: &[(&str, &[&str])] = &[(AGENT_SPAWNED, &["hypha", "immune", "stigmergy"])];
 
 /// Puts the service together and starts its loops, which end with `stop`.
 pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
@@ -52,8 +51,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         service: NAME,
     };
     let pool = database::connect(&config.database_url, options)?;
-    let addresses = config.hypha.map(|address| ("hypha".to_owned(), address));
-    let routes = outbox::Routes::new(RECEIVERS, HashMap::from_iter(addresses));
+    let routes = outbox::Routes::new(RECEIVERS, config.receivers);
     let relay = Relay::new(pool.clone(), store::SCHEMA, &routes, config.credentials)?;
     let clock = Arc::new(SystemClock);
     let app = Arc::new(App {

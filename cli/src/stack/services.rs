@@ -17,10 +17,18 @@ use super::{DATABASE, listen};
 use crate::folder::Folder;
 
 /// The services, as their environment variables and their schemas begin.
-pub(super) const NAMES: [&str; 2] = ["hypha", "genesis"];
+pub(super) const NAMES: [&str; 4] = ["hypha", "genesis", "immune", "stigmergy"];
 
 /// Who tells whom (design: architecture, "Signals").
-const TELLS: [(&str, &str); 1] = [("genesis", "hypha")];
+const TELLS: [(&str, &str); 7] = [
+    ("genesis", "hypha"),
+    ("genesis", "immune"),
+    ("genesis", "stigmergy"),
+    ("hypha", "immune"),
+    ("stigmergy", "immune"),
+    ("immune", "hypha"),
+    ("immune", "stigmergy"),
+];
 
 /// What an operator may set as for a service that runs alone.
 const TUNED: [&str; 6] = [
@@ -56,8 +64,11 @@ pub(super) async fn start(
     let env = sources.environment(&own)?;
     let hypha = hypha_svc::build(hypha_svc::Config::from_env(&env)?, stop.clone()).await?;
     let genesis = genesis_svc::build(genesis_svc::Config::from_env(&env)?, stop.clone()).await?;
+    let immune = immune_svc::build(immune_svc::Config::from_env(&env)?, stop.clone()).await?;
+    let stigmergy =
+        stigmergy_svc::build(stigmergy_svc::Config::from_env(&env)?, stop.clone()).await?;
     let ready = hypha.ready();
-    let services = [hypha, genesis].map(Arc::new).to_vec();
+    let services = [hypha, genesis, immune, stigmergy].map(Arc::new).to_vec();
     let serving = tokio::spawn(serve(listener, own, services, stop));
     Ok(Running { serving, ready })
 }

@@ -1,5 +1,6 @@
 //! A real genesis on a port of its own, with a database of its own.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ fn config(
         key: Arc::clone(key),
         credentials: keys.credentials("genesis"),
         bundle: keys.bundle().with(key.public()),
-        hypha,
+        receivers: HashMap::from_iter(hypha.map(|url| ("hypha".to_owned(), url))),
     }
 }
 
