@@ -13,10 +13,11 @@ use crate::live::{self, Last, Screen};
 use crate::run_name::RunName;
 
 /// How long a service may be away while somebody watches.
-const PATIENCE: Policy = Policy {
+pub(crate) const PATIENCE: Policy = Policy {
     attempts: 40,
     initial: Duration::from_millis(100),
     cap: Duration::from_secs(3),
+    longest: Duration::MAX,
 };
 
 /// Which run, from where.

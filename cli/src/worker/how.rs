@@ -25,9 +25,12 @@ pub(super) struct Manner {
     /// How many times faster than recorded [default: as fast as possible]
     #[arg(long, value_name = "X", requires = "simulate", value_parser = crate::demo::speed)]
     speed: Option<f64>,
-    /// Give each task a token of its agent's, so that it can start child runs
+    /// With --http: give each task a token of its agent's, as every program has one
     #[arg(long, conflicts_with = "simulate")]
     with_token: bool,
+    /// Give programs no token: they can leave no marks and start no runs
+    #[arg(long, conflicts_with_all = ["simulate", "http", "with_token"])]
+    without_token: bool,
     /// What each task costs, in dollars, as a measured figure
     #[arg(long, value_name = "USD", value_parser = micro_usd)]
     usd_per_task: Option<i64>,
@@ -73,7 +76,7 @@ impl Manner {
             program,
             grace: Duration::from_secs(self.grace_s),
             micro_usd_per_task: self.usd_per_task,
-            server: self.with_token.then(|| server.to_owned()),
+            server: (!self.without_token).then(|| server.to_owned()),
         }))
     }
 }

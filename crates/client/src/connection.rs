@@ -6,9 +6,16 @@ use std::time::Duration;
 
 use cambium_proto::genesis::v1::agent_service_client::AgentServiceClient;
 use cambium_proto::hypha::v1::graph_service_client::GraphServiceClient;
+use cambium_proto::hypha::v1::matching_service_client::MatchingServiceClient;
 use cambium_proto::hypha::v1::run_service_client::RunServiceClient;
 use cambium_proto::hypha::v1::task_service_client::TaskServiceClient;
 use cambium_proto::hypha::v1::worker_service_client::WorkerServiceClient;
+use cambium_proto::immune::v1::alert_service_client::AlertServiceClient;
+use cambium_proto::immune::v1::generosity_service_client::GenerosityServiceClient;
+use cambium_proto::immune::v1::quarantine_service_client::QuarantineServiceClient;
+use cambium_proto::immune::v1::rule_service_client::RuleServiceClient;
+use cambium_proto::immune::v1::standing_service_client::StandingServiceClient;
+use cambium_proto::stigmergy::v1::marker_service_client::MarkerServiceClient;
 use tonic::metadata::MetadataValue;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -23,6 +30,8 @@ pub type Authorized = InterceptedService<Channel, Bearer>;
 /// Graphs and their inputs may be large; all else is paged or small.
 const LARGEST_GRAPH: usize = 33 << 20;
 const LARGEST_REPLY: usize = 8 << 20;
+/// 500 markers may each carry 256 KiB; a reader of more asks for fewer.
+const LARGEST_MARKERS: usize = 33 << 20;
 
 /// How a connection behaves.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +128,41 @@ impl Connection {
     #[must_use]
     pub fn agents(&self) -> AgentServiceClient<Authorized> {
         AgentServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn matching(&self) -> MatchingServiceClient<Authorized> {
+        MatchingServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn standings(&self) -> StandingServiceClient<Authorized> {
+        StandingServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn generosity(&self) -> GenerosityServiceClient<Authorized> {
+        GenerosityServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn quarantines(&self) -> QuarantineServiceClient<Authorized> {
+        QuarantineServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn rules(&self) -> RuleServiceClient<Authorized> {
+        RuleServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn alerts(&self) -> AlertServiceClient<Authorized> {
+        AlertServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn markers(&self) -> MarkerServiceClient<Authorized> {
+        MarkerServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_MARKERS)
     }
 
     /// Makes a call, and makes it again while that can help and the budget allows.

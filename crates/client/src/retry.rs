@@ -14,6 +14,8 @@ pub struct Policy {
     pub attempts: u32,
     pub initial: Duration,
     pub cap: Duration,
+    /// A service that asks for a longer wait than this is not called again: its caller is told how long.
+    pub longest: Duration,
 }
 
 impl Default for Policy {
@@ -22,6 +24,7 @@ impl Default for Policy {
             attempts: 5,
             initial: Duration::from_millis(50),
             cap: Duration::from_secs(2),
+            longest: Duration::from_secs(5),
         }
     }
 }
@@ -32,6 +35,7 @@ impl Policy {
         attempts: 1,
         initial: Duration::ZERO,
         cap: Duration::ZERO,
+        longest: Duration::ZERO,
     };
 
     /// The wait before the next call, or `None` when there is to be none. `chance` is from 0 to 1.
@@ -39,7 +43,7 @@ impl Policy {
     /// Never shorter than the service asked for.
     #[must_use]
     pub fn pause(&self, status: &Status, tried: u32, chance: f64) -> Option<Duration> {
-        let asked = least_wait(status)?;
+        let asked = least_wait(status).filter(|asked| *asked <= self.longest)?;
         (tried < self.attempts).then(|| asked + self.backoff(tried, chance))
     }
 
@@ -127,6 +131,13 @@ mod tests {
         let pause = Policy::default().pause(&status, 1, 0.0);
 
         assert_eq!(pause, Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn a_wait_that_is_too_long_is_the_callers_to_wait() {
+        let status = with_wait(Code::ResourceExhausted, Duration::from_secs(41));
+
+        assert_eq!(Policy::default().pause(&status, 1, 0.0), None);
     }
 
     #[test]

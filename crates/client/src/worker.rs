@@ -33,9 +33,9 @@ pub use task::Task;
 pub trait Work: Send + Sync + 'static {
     fn run(&self, task: Task) -> impl Future<Output = Outcome> + Send;
 
-    /// Whether each task is to come with a token of its own, good for 15 minutes or less: runs that are started with it
-    /// are children of the task's run.
-    fn wants_token(&self) -> bool {
+    /// Whether this task is to come with a token of its own, good for 15 minutes or less: runs that are started with it
+    /// are children of the task's run, and marks that are left with it are its agent's.
+    fn wants_token(&self, _attempt: &hypha::Attempt) -> bool {
         false
     }
 }

@@ -12,7 +12,7 @@ use super::report::Report;
 use super::runtime::Shared;
 use super::session::is_passing;
 use super::{Failure, Orders, Outcome, Task, Work};
-use crate::StaticToken;
+use crate::{Environment, StaticToken};
 
 /// Most attempts that may come with one answer.
 const MOST_NEXT: usize = 100;
@@ -91,11 +91,14 @@ impl<W: Work> Shared<W> {
                 return Outcome::Failed(Failure::retryable("INPUT_UNAVAILABLE", detail));
             }
         };
-        let token = match self.token(attempt.lease.as_ref()).await {
+        let token = match self.token(&attempt).await {
             Ok(token) => token,
             Err(status) => return Outcome::Failed(no_token(&status)),
         };
         let task = Task {
+            environment: token
+                .as_ref()
+                .map(|token| self.environment(token, &attempt)),
             token,
             ..Task::new(attempt, inputs, orders.clone())
         };
@@ -108,20 +111,26 @@ impl<W: Work> Shared<W> {
     }
 
     /// The attempt's own token, where the work wants one.
-    async fn token(&self, lease: Option<&Lease>) -> Result<Option<StaticToken>, Status> {
-        if !self.work.wants_token() {
+    async fn token(&self, attempt: &Attempt) -> Result<Option<StaticToken>, Status> {
+        if !self.work.wants_token(attempt) {
             return Ok(None);
         }
         let connection = &self.session.connection;
         let request = MintAgentTokenRequest {
             registration_id: self.session.registration(),
-            lease: lease.cloned(),
+            lease: attempt.lease.clone(),
         };
         let reply = connection.retrying(|| {
             let (mut workers, request) = (connection.workers(), request.clone());
             async move { workers.mint_agent_token(request).await }
         });
         Ok(Some(StaticToken::new(&reply.await?.token)))
+    }
+
+    /// The environment as the attempt's agent meets it.
+    fn environment(&self, token: &StaticToken, attempt: &Attempt) -> Environment {
+        let own = self.session.connection.with_tokens(Arc::new(token.clone()));
+        Environment::new(&own, &attempt.workspace_id)
     }
 
     async fn inputs(&self, attempt: &Attempt) -> Result<Vec<(String, Bytes)>, Status> {

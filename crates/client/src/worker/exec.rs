@@ -1,13 +1,13 @@
 //! Work done by a program: the task as JSON on its standard input, its output as JSON on its standard output.
 //!
 //! The program runs in its own process group, which is paused, continued and ended as a whole. Nothing of the worker's
-//! credentials is handed to it; where it was asked for, a token of the attempt's own is.
+//! credentials is handed to it; a token of the attempt's own is, unless that was not wanted.
 
 mod process;
 
 use std::time::Duration;
 
-use cambium_proto::hypha::v1::Usage;
+use cambium_proto::hypha::v1::{Attempt, Usage};
 use tokio::process::Command;
 
 use super::{Failure, Order, Outcome, Task, Work, reply};
@@ -18,6 +18,9 @@ const TOKEN: &str = "CAMBIUM_TOKEN";
 const TOKEN_FILE: &str = "CAMBIUM_TOKEN_FILE";
 const SERVER: &str = "CAMBIUM_SERVER";
 const WORKSPACE: &str = "CAMBIUM_WORKSPACE";
+/// And what it is there for.
+const AGENT_ID: &str = "CAMBIUM_AGENT_ID";
+const TASK_ID: &str = "CAMBIUM_TASK_ID";
 
 /// Runs a program for each task.
 #[derive(Clone, Debug)]
@@ -27,8 +30,8 @@ pub struct Exec {
     pub grace: Duration,
     /// What each task costs, measured; else the cost is what the program declares.
     pub micro_usd_per_task: Option<i64>,
-    /// Where the program finds the services. With it, the program also gets the attempt's token, so that it can start
-    /// runs of its own.
+    /// Where the program finds the services. With it, the program also gets the attempt's token: what it does there, its
+    /// task's agent does. It can leave marks, and start runs of its own.
     pub server: Option<String>,
 }
 
@@ -60,7 +63,7 @@ impl Program {
 }
 
 impl Work for Exec {
-    fn wants_token(&self) -> bool {
+    fn wants_token(&self, _attempt: &Attempt) -> bool {
         self.server.is_some()
     }
 
@@ -91,7 +94,11 @@ impl Work for Exec {
 impl Exec {
     fn command(&self, task: &Task) -> Command {
         let mut command = self.program.command();
-        command.env_remove(TOKEN_FILE).env_remove(TOKEN);
+        command
+            .env_remove(TOKEN_FILE)
+            .env_remove(TOKEN)
+            .env(AGENT_ID, &task.agent_id)
+            .env(TASK_ID, &task.task_id);
         if let (Some(server), Some(token)) = (&self.server, &task.token) {
             command
                 .env(TOKEN, token.as_str())

@@ -6,7 +6,7 @@
 mod answer;
 mod post;
 
-use cambium_proto::hypha::v1::Usage;
+use cambium_proto::hypha::v1::{Attempt, Usage};
 use http::Uri;
 
 use super::{Failure, Outcome, Task, Work};
@@ -68,7 +68,7 @@ impl Http {
 }
 
 impl Work for Http {
-    fn wants_token(&self) -> bool {
+    fn wants_token(&self, _attempt: &Attempt) -> bool {
         self.with_token
     }
 

@@ -21,6 +21,7 @@ const AWAY: Policy = Policy {
     attempts: u32::MAX,
     initial: Duration::from_millis(100),
     cap: Duration::from_secs(3),
+    longest: Duration::MAX,
 };
 
 /// Why a worker cannot go on.

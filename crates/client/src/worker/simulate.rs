@@ -1,14 +1,18 @@
-//! Work that only takes time: for demonstrations, replays of recorded runs, and failure paths. Has no effect at all.
+//! Work that only takes time: for demonstrations, replays of recorded runs, and failure paths. Has no effect but the marks
+//! that a node's config asks for.
+
+mod marks;
 
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use cambium_kernel::{Clock as _, SystemClock};
-use cambium_proto::hypha::v1::Usage;
+use cambium_proto::hypha::v1::{Attempt, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::task::{Resumed, resumed};
 use super::{Failure, Outcome, Task, Work};
+use marks::{Marked, Marks};
 
 /// Does what a node's config says under `simulate`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +31,8 @@ struct Plan {
     fail_times: Option<i32>,
     fail_code: Option<String>,
     park: Option<Park>,
+    /// What it does in the environment before it completes.
+    marks: Option<Marks>,
 }
 
 /// A wait for somebody's word.
@@ -89,9 +95,15 @@ struct Output<'a> {
     /// What was waited for, and whether it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumption: Option<Resumed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marks: Option<Marked>,
 }
 
 impl Work for Simulate {
+    fn wants_token(&self, attempt: &Attempt) -> bool {
+        Plan::of(&attempt.config).marks.is_some()
+    }
+
     async fn run(&self, mut task: Task) -> Outcome {
         let plan = Plan::of(&task.config);
         let is_resumed = task.resumption.is_some();
@@ -117,19 +129,26 @@ impl Work for Simulate {
                 ..Failure::retryable(code, detail)
             });
         }
+        let marks = match (plan.marks, &task.environment) {
+            (Some(marks), Some(environment)) => {
+                Some(marks.leave(&task.agent_id, environment).await)
+            }
+            _ => None,
+        };
         Outcome::Completed {
-            output: output(&task),
+            output: output(&task, marks),
             usage,
         }
     }
 }
 
-fn output(task: &Task) -> Bytes {
+fn output(task: &Task, marks: Option<Marked>) -> Bytes {
     let output = Output {
         node: &task.node,
         index: task.index,
         inputs: task.inputs.iter().map(|(key, _)| key.as_str()).collect(),
         resumption: task.resumption.as_ref().and_then(|it| resumed(it).ok()),
+        marks,
     };
     serde_json::to_vec(&output)
         .map(Bytes::from)
@@ -138,7 +157,7 @@ fn output(task: &Task) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use cambium_proto::hypha::v1::{Attempt, Resumption};
+    use cambium_proto::hypha::v1::Resumption;
 
     use super::*;
     use crate::worker::{Order, Orders, Why};
@@ -252,6 +271,18 @@ mod tests {
         };
 
         assert_eq!((seconds(None), seconds(Some(10.0))), (30, 3));
+    }
+
+    #[test]
+    fn only_a_task_that_leaves_marks_wants_a_token() {
+        let attempt = |config: &'static str| Attempt {
+            config: Bytes::from_static(config.as_bytes()),
+            ..Attempt::default()
+        };
+
+        let marking = r#"{"simulate":{"marks":{"sense":{"region":"r","transform":{}}}}}"#;
+        assert!(Simulate::default().wants_token(&attempt(marking)));
+        assert!(!Simulate::default().wants_token(&attempt(r#"{"simulate":{"runtime_s":1}}"#)));
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde_json::value::RawValue;
 
 use super::Orders;
-use crate::StaticToken;
+use crate::{Environment, StaticToken};
 
 /// What is to be done, and with what.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct Task {
     pub traceparent: String,
     /// With which the work may call as the task's agent, if it asked for one.
     pub token: Option<StaticToken>,
+    /// Where the work may leave marks and read them as the task's agent, if it asked for a token.
+    pub environment: Option<Environment>,
     pub orders: Orders,
 }
 
@@ -51,6 +53,7 @@ impl Task {
             resumption: attempt.resumption,
             traceparent: attempt.traceparent,
             token: None,
+            environment: None,
             orders,
         }
     }

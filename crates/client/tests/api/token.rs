@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use cambium_client::worker::{Outcome, Simulate, Task, Work};
+use cambium_proto::hypha::v1::Attempt;
 use tonic::{Code, Status};
 
 use crate::fixture::{self, Service, refusal};
@@ -10,7 +11,7 @@ use crate::fixture::{self, Service, refusal};
 struct Telling;
 
 impl Work for Telling {
-    fn wants_token(&self) -> bool {
+    fn wants_token(&self, _attempt: &Attempt) -> bool {
         true
     }
 

@@ -143,16 +143,19 @@ fn a_program_never_gets_the_workers_own_credentials() {
 
     let changes = environment(&exec("true"), &task);
 
+    let what_for = [AGENT_ID, TASK_ID].map(|name| (name.to_owned(), Some(String::new())));
     let taken = [TOKEN, TOKEN_FILE].map(|name| (name.to_owned(), None));
-    assert_eq!(changes, taken);
+    assert_eq!(changes, [what_for, taken].concat());
 }
 
 #[test]
-fn a_program_that_may_start_runs_gets_the_attempts_token() {
+fn a_program_that_may_act_as_its_agent_gets_the_attempts_token() {
     let (_sender, task) = task();
     let task = Task {
         token: Some(StaticToken::new("own")),
         workspace_id: "north".to_owned(),
+        agent_id: "a1".to_owned(),
+        task_id: "r1/draft".to_owned(),
         ..task
     };
     let exec = Exec {
@@ -163,11 +166,14 @@ fn a_program_that_may_start_runs_gets_the_attempts_token() {
     let changes = environment(&exec, &task);
 
     let given = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
-    assert!(exec.wants_token() && !self::exec("true").wants_token());
+    let attempt = Attempt::default();
+    assert!(exec.wants_token(&attempt) && !self::exec("true").wants_token(&attempt));
     assert_eq!(
         changes,
         [
+            given(AGENT_ID, "a1"),
             given(SERVER, "http://127.0.0.1:7070"),
+            given(TASK_ID, "r1/draft"),
             given(TOKEN, "own"),
             (TOKEN_FILE.to_owned(), None),
             given(WORKSPACE, "north"),

@@ -106,7 +106,7 @@ async fn the_attempts_token_is_shown_where_it_was_asked_for() {
     };
 
     let http = http.with_token(true);
-    let wants = http.wants_token();
+    let wants = http.wants_token(&Attempt::default());
     http.run(task).await;
 
     assert!(wants);

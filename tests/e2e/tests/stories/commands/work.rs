@@ -104,7 +104,7 @@ async fn a_service_does_the_tasks_that_are_posted_to_it() {
 }
 
 #[tokio::test]
-async fn a_program_with_a_token_starts_a_child_of_its_tasks_run() {
+async fn a_program_that_starts_a_run_starts_a_child_of_its_tasks_run() {
     let stage = Stage::open().await;
     let (parent, child) = (
         stage.file("parent.yaml", PARENT),
@@ -116,13 +116,7 @@ async fn a_program_with_a_token_starts_a_child_of_its_tasks_run() {
         cambium.display()
     );
     let lead = stage.file("lead.sh", &line);
-    let words = [
-        "--agent",
-        "lead",
-        "--capability",
-        "skill:lead",
-        "--with-token",
-    ];
+    let words = ["--agent", "lead", "--capability", "skill:lead"];
     let leads = stage.worker("leads", &[&words[..], &["--", "sh", &lead]].concat());
     let sims = stage.worker(
         "sims",
