@@ -1,13 +1,16 @@
-//! `cambium agent-show`: one agent.
+//! `cambium agent-show`: one agent, and how it stands.
 
-use cambium_proto::genesis::v1::GetAgentResponse;
+use cambium_proto::genesis::v1::{Agent, GetAgentResponse};
+use cambium_proto::immune::v1::Standing;
 
+use crate::bar::bar;
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::json::word;
+use crate::json::{self, word};
 use crate::table::moment;
+use crate::{shell, standing};
 
-/// Show one agent
+/// Show one agent, and how it stands
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  cambium agent-show ada")]
 pub(crate) struct Args {
@@ -18,16 +21,96 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let connection = context.connection().await?;
     let agent = context.agent(&connection, &args.agent).await?;
-    context.print(&GetAgentResponse { agent: Some(agent) }, |reply| {
+    let ids = [agent.agent_id.clone()];
+    let standings = standing::of(&connection, &context.workspace(), &ids).await;
+    let standing = standings.unwrap_or_default().remove(&agent.agent_id);
+
+    let reply = GetAgentResponse { agent: Some(agent) };
+    let mut document = json::document(&reply)?;
+    if let Some(standing) = &standing {
+        document["agent"]["standing"] = json::document(standing)?;
+    }
+    context.print_value(&document, |_| {
         let agent = reply.agent.clone().unwrap_or_default();
-        format!(
-            "{}\n  agent         {}\n  state         {}\n  capabilities  {}\n  enrolled      {}",
-            agent.name,
-            agent.agent_id,
-            word(agent.state().as_str_name(), "AGENT_STATE_"),
-            agent.capabilities.join(", "),
-            moment(agent.enroll_time.as_ref()),
-        )
+        let flags = context.globals.again();
+        standing::painted(&told(&agent, standing.as_ref(), &flags))
     })?;
     Ok(Exit::Done)
+}
+
+/// `flags` belong behind what is said to type next.
+fn told(agent: &Agent, standing: Option<&Standing>, flags: &str) -> String {
+    let mut lines = vec![
+        ("agent", agent.agent_id.clone()),
+        ("state", word(agent.state().as_str_name(), "AGENT_STATE_")),
+        ("capabilities", agent.capabilities.join(", ")),
+        ("enrolled", moment(agent.enroll_time.as_ref())),
+    ];
+    if let Some(standing) = standing {
+        lines.extend(stands(standing));
+        let name = shell::word(&agent.name);
+        lines.push(("next", format!("cambium why-agent {name}{flags}")));
+    }
+    let lines = lines
+        .into_iter()
+        .map(|(name, value)| format!("\n  {name:<13} {value}"));
+    agent.name.clone() + &lines.collect::<String>()
+}
+
+fn stands(standing: &Standing) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("trust", bar(standing.trust)),
+        ("generosity", bar(standing.generosity)),
+        ("health", standing::health(standing)),
+    ];
+    let badges = standing::badges(standing);
+    if !badges.is_empty() {
+        lines.push(("badges", badges));
+    }
+    if let Some(until) = &standing.quarantine_end_time {
+        let reason = &standing.quarantine_reason;
+        let until = moment(Some(until));
+        lines.push(("quarantine", format!("until {until}: {reason}")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> Agent {
+        Agent {
+            name: "ada".to_owned(),
+            ..Agent::default()
+        }
+    }
+
+    #[test]
+    fn an_agent_is_told_with_how_it_stands_and_where_to_ask_why() {
+        let standing = Standing {
+            trust: 0.5,
+            generosity: 0.2,
+            health: 1.0,
+            quarantine_end_time: Some(prost_types::Timestamp::default()),
+            quarantine_reason: "spam".to_owned(),
+            ..Standing::default()
+        };
+
+        let told = told(&agent(), Some(&standing), " --data d");
+
+        assert!(told.contains("\n  generosity    ██░░░░░░░░ 0.20"), "{told}");
+        assert!(
+            told.contains("quarantine    until 1970-01-01T00:00:00Z: spam"),
+            "{told}"
+        );
+        assert!(told.ends_with("cambium why-agent ada --data d"), "{told}");
+    }
+
+    #[test]
+    fn without_a_standing_only_genesis_speaks() {
+        let told = told(&agent(), None, "");
+
+        assert!(!told.contains("trust") && !told.contains("next"), "{told}");
+    }
 }

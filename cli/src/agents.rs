@@ -1,13 +1,19 @@
-//! `cambium agents`: who works here.
+//! `cambium agents`: who works here, and how each stands.
 
-use cambium_proto::genesis::v1::ListAgentsRequest;
+use std::collections::BTreeMap;
 
+use cambium_proto::genesis::v1::{Agent, ListAgentsRequest, ListAgentsResponse};
+use cambium_proto::immune::v1::Standing;
+use serde_json::Value;
+
+use crate::bar::bar;
 use crate::context::{Context, hint};
 use crate::exit::Exit;
-use crate::json::word;
+use crate::json::{self, word};
+use crate::standing;
 use crate::table::{moment, table};
 
-/// List agents by name
+/// List agents by name, with how each stands
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  cambium agents --workspace north")]
 pub(crate) struct Args {
@@ -40,17 +46,136 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
             reply.next_page_token
         ));
     }
-    context.print(&reply, |reply| {
-        let rows = reply.agents.iter().map(|agent| {
+    let ids: Vec<String> = reply
+        .agents
+        .iter()
+        .map(|agent| agent.agent_id.clone())
+        .collect();
+    let standings = standing::of(&connection, &context.workspace(), &ids).await;
+    let known = standings.unwrap_or_default();
+    let document = with_standings(&reply, &known)?;
+    context.print_value(&document, |_| told(&reply.agents, &known))?;
+    Ok(Exit::Done)
+}
+
+/// The reply, with a `standing` in each agent that has one.
+fn with_standings(
+    reply: &ListAgentsResponse,
+    known: &BTreeMap<String, Standing>,
+) -> anyhow::Result<Value> {
+    let mut document = json::document(reply)?;
+    let agents = document["agents"].as_array_mut().into_iter().flatten();
+    for (shown, agent) in agents.zip(&reply.agents) {
+        if let Some(standing) = known.get(&agent.agent_id) {
+            shown["standing"] = json::document(standing)?;
+        }
+    }
+    Ok(document)
+}
+
+fn told(agents: &[Agent], known: &BTreeMap<String, Standing>) -> String {
+    if known.is_empty() {
+        let rows = agents.iter().map(|agent| {
+            let [state, capabilities, enrolled] = facts(agent);
             [
                 agent.name.clone(),
                 agent.agent_id.clone(),
-                word(agent.state().as_str_name(), "AGENT_STATE_"),
-                agent.capabilities.join(", "),
-                moment(agent.enroll_time.as_ref()),
+                state,
+                capabilities,
+                enrolled,
             ]
         });
-        table(["name", "agent", "state", "capabilities", "enrolled"], rows)
-    })?;
-    Ok(Exit::Done)
+        return table(["name", "agent", "state", "capabilities", "enrolled"], rows);
+    }
+    let head = [
+        "name",
+        "trust",
+        "generosity",
+        "health",
+        "badges",
+        "state",
+        "capabilities",
+        "enrolled",
+        "agent",
+    ];
+    let rows = agents.iter().map(|agent| {
+        let standing = known.get(&agent.agent_id);
+        let of = |show: fn(&Standing) -> String| standing.map_or_else(|| "-".to_owned(), show);
+        let [state, capabilities, enrolled] = facts(agent);
+        [
+            agent.name.clone(),
+            of(|standing| bar(standing.trust)),
+            of(|standing| bar(standing.generosity)),
+            of(standing::health),
+            of(standing::badges),
+            state,
+            capabilities,
+            enrolled,
+            agent.agent_id.clone(),
+        ]
+    });
+    standing::painted(&table(head, rows))
+}
+
+/// What genesis knows.
+fn facts(agent: &Agent) -> [String; 3] {
+    [
+        word(agent.state().as_str_name(), "AGENT_STATE_"),
+        agent.capabilities.join(", "),
+        moment(agent.enroll_time.as_ref()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply() -> ListAgentsResponse {
+        let agent = |name: &str| Agent {
+            name: name.to_owned(),
+            agent_id: format!("id-{name}"),
+            ..Agent::default()
+        };
+        ListAgentsResponse {
+            agents: vec![agent("ada"), agent("bob")],
+            ..ListAgentsResponse::default()
+        }
+    }
+
+    fn known() -> BTreeMap<String, Standing> {
+        let standing = Standing {
+            agent_id: "id-bob".to_owned(),
+            trust: 0.5,
+            generosity: 0.71,
+            ..Standing::default()
+        };
+        BTreeMap::from([("id-bob".to_owned(), standing)])
+    }
+
+    #[test]
+    fn a_standing_stands_in_the_agent_that_has_one() {
+        let document = with_standings(&reply(), &known()).unwrap();
+
+        assert_eq!(document["agents"][0].get("standing"), None);
+        assert_eq!(document["agents"][1]["standing"]["generosity"], 0.71);
+        assert_eq!(document["nextPageToken"], "");
+    }
+
+    #[test]
+    fn where_nobody_keeps_standings_the_list_is_as_it_was() {
+        let told = told(&reply().agents, &BTreeMap::new());
+
+        assert!(told.starts_with("NAME  AGENT"), "{told}");
+    }
+
+    #[test]
+    fn scores_are_bars() {
+        let told = told(&reply().agents, &known());
+
+        assert!(
+            told.contains("bob   █████░░░░░ 0.50  ███████░░░ 0.71"),
+            "{told}"
+        );
+        assert!(told.contains("ada   -"), "{told}");
+    }
 }

@@ -1,5 +1,6 @@
-//! Times as people say them, in at most two units.
+//! Times as people say them: told in at most two units, read in one.
 
+use anyhow::Context as _;
 use chrono::{DateTime, TimeDelta, Utc};
 use prost_types::Timestamp;
 
@@ -36,6 +37,31 @@ pub(crate) fn length(seconds: i64) -> String {
     parts.join(" ")
 }
 
+/// Reads a length of time, as in `90s`, `10m`, `24h` or `7d`; a plain number is seconds.
+pub(crate) fn span(text: &str) -> anyhow::Result<TimeDelta> {
+    let say = "write it as in 90s, 10m, 24h or 7d";
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let number: i64 = number.parse().context(say)?;
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => anyhow::bail!(say),
+    };
+    let all = number.checked_mul(seconds).and_then(TimeDelta::try_seconds);
+    all.context(say)
+}
+
+/// A length of time as the contracts have it.
+pub(crate) fn duration(span: TimeDelta) -> prost_types::Duration {
+    prost_types::Duration {
+        seconds: span.num_seconds(),
+        nanos: 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +90,16 @@ mod tests {
     fn what_is_due_is_due_now() {
         assert_eq!(said(0), "now");
         assert_eq!(said(-5_000), "now");
+    }
+
+    #[test]
+    fn a_length_is_read_in_one_unit() {
+        let seconds = |text| span(text).unwrap().num_seconds();
+
+        assert_eq!((seconds("120"), seconds("90s")), (120, 90));
+        assert_eq!((seconds("10m"), seconds("24h")), (600, 86_400));
+        for bad in ["", "m", "-1s", "1w", "1.5h", "99999999999999999999"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
     }
 }

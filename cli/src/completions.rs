@@ -121,10 +121,14 @@ mod tests {
             script(Shell::Bash).unwrap()
         );
 
-        let said = Command::new("bash").args(["-c", &line]).output().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("line"); // too long for an argument
+        std::fs::write(&path, line).unwrap();
+
+        let said = Command::new("bash").arg(&path).output().unwrap();
 
         let said = String::from_utf8(said.stdout).unwrap();
-        assert_eq!(said.trim(), "resume rerun");
+        assert_eq!(said.trim(), "resume rerun release");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use chrono::TimeDelta;
 use crate::folder::Folder;
 
 /// Every service that a caller may speak to.
-const SERVICES: [&str; 2] = ["hypha", "genesis"];
+const SERVICES: [&str; 4] = ["hypha", "genesis", "immune", "stigmergy"];
 /// How long a signed token is used; well below the shortest life.
 const KEEP: Duration = Duration::from_secs(5 * 60);
 

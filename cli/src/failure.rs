@@ -21,6 +21,9 @@ pub(crate) enum Refusal {
     NotRunning { folder: PathBuf },
     #[error("there is no token to show to {url}")]
     NoCredentials { url: String },
+    /// What is not there, and the command that lists what is.
+    #[error("{0}")]
+    Unknown(String, &'static str),
     #[error("only who holds the operator's key may act as an agent or sign tokens")]
     NoKey,
 }
@@ -162,6 +165,16 @@ fn of_refusal(refusal: &Refusal) -> Told {
             Exit::Refused,
             "name the data folder of `cambium up` with --data, or a file that holds a token with --token-file",
         ),
+        Refusal::Unknown(_, list) => {
+            return Told {
+                code: name(Code::NotFound),
+                reason: String::new(),
+                message: refusal.to_string(),
+                details: Vec::new(),
+                next: Some(format!("see what there is with `{list}`")),
+                exit: Exit::Failed,
+            };
+        }
         Refusal::NoKey => (
             Code::PermissionDenied,
             Exit::Refused,

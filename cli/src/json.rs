@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use anyhow::Context as _;
-use cambium_proto::{genesis, hypha};
+use cambium_proto::{genesis, hypha, immune, stigmergy};
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions};
 
 /// The contracts this program was built with.
 static CONTRACTS: LazyLock<Option<DescriptorPool>> =
@@ -28,20 +28,39 @@ macro_rules! named {
 }
 
 named! {
-    hypha: CancelRunResponse, ExplainRunResponse, ExplainTaskResponse, GetGraphResponse, GetRunResponse,
-        ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, RerunFromResponse,
+    hypha: CancelRunResponse, ExplainRunResponse, ExplainTaskResponse, GetGraphResponse, GetRunResponse, GetWeightsResponse,
+        ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, PutWeightsResponse, RerunFromResponse,
         ResumeRunResponse, SignalRunResponse, StartRunResponse, ValidateGraphResponse, WatchRunResponse;
     genesis: EnrollAgentResponse, GetAgentResponse, ListAgentsResponse;
+    immune: AcknowledgeAlertResponse, AdjustTrustResponse, DryRunRuleResponse, ExplainStandingResponse, GetPolicyResponse,
+        ListAlertsResponse, ListAnomaliesResponse, ListQuarantinesResponse, ListRulesResponse, PutPolicyResponse,
+        PutRuleResponse, QuarantineAgentResponse, ReleaseQuarantineResponse, Rule, Standing;
+    stigmergy: GetLineageResponse, GetMarkerResponse, ListRegionsResponse, PlaceMarkerResponse, ReinforceMarkerResponse,
+        SenseGradientResponse, SenseMarkersResponse, TransformMarkerResponse, WatchMarkersResponse;
 }
 
 /// A reply as one line of JSON.
 pub(crate) fn reply<R: Named>(reply: &R) -> anyhow::Result<String> {
-    let contracts = CONTRACTS.as_ref().context("the contracts cannot be read")?;
-    let descriptor = contracts
-        .get_message_by_name(R::NAME)
-        .with_context(|| format!("no contract has {}", R::NAME))?;
-    let message = DynamicMessage::decode(descriptor, reply.encode_to_vec().as_slice())?;
+    let message = DynamicMessage::decode(contract::<R>()?, reply.encode_to_vec().as_slice())?;
     dynamic(&message)
+}
+
+/// A reply as a document that something else can be put beside.
+pub(crate) fn document<R: Named>(message: &R) -> anyhow::Result<serde_json::Value> {
+    Ok(serde_json::from_str(&reply(message)?)?)
+}
+
+/// Reads a message from its protobuf JSON. Refuses fields that the contract does not have.
+pub(crate) fn read<R: Named + Default>(document: serde_json::Value) -> anyhow::Result<R> {
+    let message = DynamicMessage::deserialize(contract::<R>()?, document)?;
+    Ok(R::decode(message.encode_to_vec().as_slice())?)
+}
+
+fn contract<R: Named>() -> anyhow::Result<MessageDescriptor> {
+    let contracts = CONTRACTS.as_ref().context("the contracts cannot be read")?;
+    contracts
+        .get_message_by_name(R::NAME)
+        .with_context(|| format!("no contract has {}", R::NAME))
 }
 
 /// Any message as one line of JSON.

@@ -1,9 +1,9 @@
 //! `cambium token`: prints a short token for other tools.
 
-use anyhow::Context as _;
 use chrono::TimeDelta;
 use serde::Serialize;
 
+use crate::clock;
 use crate::context::Context;
 use crate::credentials::{OPERATOR_LIFE, agent_wish, operator_wish, sign};
 use crate::exit::Exit;
@@ -46,17 +46,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
 
 /// Reads a length of time, and holds it to what a token may live.
 fn life(text: &str) -> anyhow::Result<TimeDelta> {
-    let (number, unit) = text.split_at(
-        text.find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len()),
-    );
-    let number: i64 = number.parse().context("write it as in 90s or 5m")?;
-    let seconds = match unit {
-        "s" | "" => number,
-        "m" => number.saturating_mul(60),
-        _ => anyhow::bail!("write it as in 90s or 5m"),
-    };
-    let life = TimeDelta::try_seconds(seconds).unwrap_or(TimeDelta::MAX);
+    let life = clock::span(text)?;
     anyhow::ensure!(
         life > TimeDelta::zero() && life <= OPERATOR_LIFE,
         "it must be from 1s to 15m"

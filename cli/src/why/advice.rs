@@ -11,6 +11,9 @@ use crate::{clock, shell};
 /// Upstream nodes that a hint asks about, at most.
 const MOST_UPSTREAM: usize = 3;
 
+/// Agents in quarantine that a hint would let out, at most.
+const MOST_QUARANTINED: usize = 3;
+
 /// What is known beside the reasons.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
@@ -60,11 +63,11 @@ fn details(reason: &Reason, facts: &Facts) -> impl Iterator<Item = String> {
     let time = until.and_then(|away| match reason.kind() {
         ReasonKind::BackingOff => Some(format!("tried again {away}")),
         ReasonKind::Parked => Some(format!("goes on without the signal {away}")),
+        ReasonKind::Quarantined => Some(format!("the first of them is let out {away}")),
         ReasonKind::Running => Some(format!("its lease ends {away} unless it is renewed")),
         ReasonKind::Queued | ReasonKind::AllBusy | ReasonKind::NoEligibleAgent => {
             Some(format!("its time to wait for an agent is over {away}"))
         }
-        ReasonKind::Quarantined => Some(format!("its agents come back {away}")),
         ReasonKind::Unspecified
         | ReasonKind::WaitingOnEdges
         | ReasonKind::WaitingOnMembers
@@ -101,6 +104,7 @@ fn next(reason: &Reason, facts: &Facts) -> Vec<String> {
             format!("cambium enroll NAME{}", capabilities(reason, facts, true)),
             "cambium worker --agent NAME --exec CMD".to_owned(),
         ],
+        ReasonKind::Quarantined => out_of_quarantine(reason),
         ReasonKind::AllBusy | ReasonKind::Queued => vec![format!(
             "cambium worker --agent NAME{} --exec CMD",
             capabilities(reason, facts, false)
@@ -108,16 +112,20 @@ fn next(reason: &Reason, facts: &Facts) -> Vec<String> {
         ReasonKind::Running | ReasonKind::WaitingOnMembers | ReasonKind::Cancelling => {
             vec![format!("cambium watch {run}")]
         }
-        ReasonKind::Quarantined => {
-            let agent = reason.subjects.first().map_or("AGENT", String::as_str);
-            vec![format!(
-                "cambium release {} --reason WHY",
-                shell::word(agent)
-            )]
-        }
         ReasonKind::Ended => after_the_end(reason, facts),
         ReasonKind::BackingOff | ReasonKind::Unspecified => Vec::new(),
     }
+}
+
+/// Why they are in there comes first: whoever lets an agent out should know.
+fn out_of_quarantine(reason: &Reason) -> Vec<String> {
+    let agents = reason.subjects.iter().take(MOST_QUARANTINED);
+    let release = agents.map(|agent| {
+        let agent = shell::word(agent);
+        format!("cambium release {agent} --reason TEXT")
+    });
+    let look = "cambium quarantines".to_owned();
+    std::iter::once(look).chain(release).collect()
 }
 
 /// What an agent must have for this task: all that it requires, or at least what the nearest agent lacks.

@@ -260,3 +260,24 @@ fn a_command_that_helps_against_several_is_told_once() {
 
     assert_eq!(told.matches("next: ").count(), 1, "{told}");
 }
+
+#[test]
+fn work_for_agents_in_quarantine_says_until_when_and_how_to_let_them_out() {
+    let quarantined = until(
+        reason(ReasonKind::Quarantined, &["ada", "odd name", "c", "d"]),
+        250,
+    );
+
+    let under = under(quarantined, &facts());
+
+    assert_eq!(
+        under,
+        [
+            "the first of them is let out in 4 min 10 s",
+            "next: cambium quarantines",
+            "next: cambium release ada --reason TEXT",
+            "next: cambium release 'odd name' --reason TEXT",
+            "next: cambium release c --reason TEXT",
+        ]
+    );
+}

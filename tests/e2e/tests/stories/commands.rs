@@ -112,6 +112,12 @@ async fn examples_that_ask_a_stack_end_well() {
     let home = stage.home();
 
     take(table::WHILE_NOBODY_WORKS, home).await;
+    take(table::ABOUT_AGENTS, home).await;
+    for line in table::WATCHES {
+        let mut watch = stays(home, line, "watch.log");
+        assert!(!watch.line().await.is_empty(), "{line}");
+        assert_eq!(watch.stop().await, 0, "{line}");
+    }
     let crew = stage.worker("crew", &CREW);
     crew.logs("session: registered").await;
     take(table::WHILE_A_CREW_WORKS, home).await;

@@ -68,6 +68,74 @@ pub(super) const WHILE_NOBODY_WORKS: &[Step] = &[
     line("mkdir -p ~/.config/elvish && cambium completions elvish >> ~/.config/elvish/rc.elv"),
 ];
 
+/// Waits until immune has heard of the agents that were enrolled before.
+const HEARD: &str = "for name in ada bo cy; do until cambium why-agent $name >/dev/null 2>&1; do sleep 0.1; done; done";
+
+/// Marks are left and read, and agents judged.
+pub(super) const ABOUT_AGENTS: &[Step] = &[
+    line("cambium mark place repo/docs knowledge.pattern --payload '{\"use\":\"short words\"}'"),
+    line("cambium mark place repo/build danger.flaky --intensity 0.8 --half-life 10m --json"),
+    line("cambium mark sense repo --below"),
+    line("cambium mark sense repo/docs"),
+    line("cambium mark sense repo --below --category knowledge --category danger --newest"),
+    line(
+        "cambium mark sense repo --below --type knowledge.pattern --min-intensity 0.2 --limit 10 --json",
+    ),
+    line("cambium mark show repo/docs"),
+    line("cambium mark reinforce repo/docs"),
+    line("cambium mark transform repo/docs --payload @better.json --as ada"),
+    line("cambium mark lineage repo/docs"),
+    line("cambium mark gradient repo"),
+    line("cambium mark gradient --json"),
+    line("cambium mark regions"),
+    line("cambium mark regions repo --json"),
+    after(
+        &[
+            "cambium enroll bo --capability role:writer --capability translate:is",
+            "cambium enroll cy --capability role:writer --capability translate:is",
+            HEARD,
+        ],
+        "cambium why-agent ada",
+    ),
+    line("cambium why-agent ada --score generosity --page-size 20"),
+    line("cambium trust ada --by 0.05 --reason 'checked by hand'"),
+    line("cambium trust ada --by -0.1 --reason 'made up a source'"),
+    line("cambium quarantine ada --reason 'made up its sources'"),
+    line("cambium quarantine ada --reason 'still does' --for 24h --over-cap"),
+    line("cambium quarantines"),
+    line("cambium release ada --reason 'the sources exist'"),
+    line("cambium quarantines --all --json"),
+    line("cambium rules"),
+    line("cambium rules --json"),
+    line("cambium rules list"),
+    line("cambium rules put rule.json"),
+    line(
+        "cambium rules put '{\"ruleId\":\"slow-failures\",\"signalType\":\"task.failed\",\"severity\":0.4,\"response\":\"alert\",\"window\":\"1h\",\"minCount\":5}'",
+    ),
+    line("cambium rules disable failure-burst"),
+    line("cambium rules enable failure-burst"),
+    line("cambium rules dry-run failure-burst --hours 24"),
+    line("cambium rules dry-run rule.json"),
+    line("cambium anomalies"),
+    line("cambium anomalies --agent ada --json"),
+    line("cambium alerts"),
+    line("cambium alerts --all --json"),
+    line("cambium alerts ack --all"),
+    line("cambium policy"),
+    line("cambium policy show --json"),
+    line("cambium policy set --hoarding-threshold 0.2 --pair-daily-cap 5"),
+    line("cambium weights"),
+    line("cambium weights show --json"),
+    line("cambium weights set --trust 0.3 --capability 0.25"),
+    line("cambium weights set --explore-every 10"),
+];
+
+/// They tell what has happened to the marks above, and stay until they are told to stop.
+pub(super) const WATCHES: &[&str] = &[
+    "cambium mark watch repo",
+    "cambium mark watch --from 1 --json",
+];
+
 /// Runs go to their end.
 pub(super) const WHILE_A_CREW_WORKS: &[Step] = &[
     line("cambium run graph.yaml --watch"),
@@ -90,7 +158,7 @@ pub(super) const WORKS: &[Step] = &[
     line(
         "cambium worker --agent carol --capability role:editor --http http://127.0.0.1:8000/tasks",
     ),
-    line("cambium worker --agent dan --capability role:lead --with-token -- ./lead.sh"),
+    line("cambium worker --agent dan --capability role:lead -- ./lead.sh"),
     line("cambium worker --agent eve --capability role:tester --simulate --speed 100"),
 ];
 
@@ -111,13 +179,20 @@ pub(super) const DEMOS: &[Step] = &[
 ];
 
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
-    let steps = [WHILE_NOBODY_WORKS, WHILE_A_CREW_WORKS, WORKS, DEMOS].concat();
+    let steps = [
+        WHILE_NOBODY_WORKS,
+        ABOUT_AGENTS,
+        WHILE_A_CREW_WORKS,
+        WORKS,
+        DEMOS,
+    ]
+    .concat();
     let lines = steps.into_iter().map(|step| step.line);
-    lines.chain(STACKS.iter().copied())
+    lines.chain(STACKS.iter().chain(WATCHES).copied())
 }
 
 /// What the examples name.
-pub(super) const FILES: [(&str, &str); 9] = [
+pub(super) const FILES: [(&str, &str); 11] = [
     (
         "graph.yaml",
         "name: report
@@ -178,6 +253,11 @@ jobs:
             "nodes": {"model.shop.orders": {"resource_type": "model", "name": "orders", "depends_on": {"nodes": ["source.shop.raw"]}}},
             "sources": {"source.shop.raw": {"resource_type": "source", "name": "raw"}},
             "parent_map": {"model.shop.orders": ["source.shop.raw"], "source.shop.raw": []}}"#,
+    ),
+    ("better.json", r#"{"use": "words that everybody knows"}"#),
+    (
+        "rule.json",
+        r#"{"ruleId": "often-late", "signalType": "task.lease_lost", "severity": 0.5, "response": "log", "window": "10m", "minCount": 3}"#,
     ),
     ("answer.json", r#"{"by": "grace"}"#),
     ("write.sh", "#!/bin/sh\necho '{\"text\": \"written\"}'\n"),
