@@ -11,6 +11,7 @@ mod call;
 mod cancel;
 mod clock;
 mod command;
+mod commons;
 mod completions;
 mod context;
 mod credentials;

@@ -12,7 +12,7 @@ use crate::context::{Context, hint, request_id};
 use crate::exit::Exit;
 use crate::follow::{self, Follow};
 use crate::summary::{self, Summary};
-use crate::{file, graph};
+use crate::{commons, file, graph};
 
 /// Import a file, start a run of it, and watch it if asked
 #[derive(Debug, clap::Args)]
@@ -89,7 +89,9 @@ pub(crate) async fn watch(
     };
     let run = follow::to_the_end(follow).await?;
     let failed = summary::failed_tasks(connection, &run).await?;
-    let summary = Summary::of(&run, failed, started.elapsed());
+    let wall = started.elapsed();
+    let commons = commons::of(connection, &run).await;
+    let summary = Summary::of(&run, failed, wall).with(commons);
     context.print_value(&summary, Summary::for_people)?;
     Ok(summary::exit(run.state()))
 }

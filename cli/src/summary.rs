@@ -6,6 +6,7 @@ use cambium_client::Connection;
 use cambium_proto::hypha::v1::{Run, RunState, TaskState};
 use serde::Serialize;
 
+use crate::commons::{Commons, Moved};
 use crate::exit::Exit;
 use crate::json::word;
 use crate::tasks;
@@ -19,8 +20,17 @@ pub(crate) struct Summary {
     pub(crate) gift: Gift,
     pub(crate) gratitude: i64,
     pub(crate) dead_ends: i64,
+    /// Left out where nobody keeps standings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agents: Option<Vec<Moved>>,
     pub(crate) failed_tasks: Vec<FailedTask>,
+    /// Left out where nobody keeps marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) markers: Option<usize>,
     pub(crate) wall_ms: u64,
+    /// What people are told of agents and marks.
+    #[serde(skip)]
+    commons: Vec<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -70,8 +80,21 @@ impl Summary {
             },
             gratitude: run.gratitude,
             dead_ends: run.dead_ends,
+            agents: None,
             failed_tasks,
+            markers: None,
             wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX),
+            commons: Vec::new(),
+        }
+    }
+
+    /// Adds what the run did to the commons.
+    pub(crate) fn with(self, commons: Commons) -> Self {
+        Self {
+            commons: commons.for_people(),
+            markers: commons.marks.map(|marks| marks.len()),
+            agents: commons.agents,
+            ..self
         }
     }
 
@@ -118,6 +141,7 @@ impl Summary {
                 ),
                 format!("  dead ends    {}", self.dead_ends),
             ]);
+            lines.extend(self.commons.iter().cloned());
         }
         for task in &self.failed_tasks {
             let detail = task.detail.lines().last().unwrap_or_default();
@@ -194,6 +218,31 @@ mod tests {
         let expected = r#"{"run_id":"r1","state":"failed","tasks":{"succeeded":2,"failed":1,"skipped":0,"omitted":0,"cancelled":0},"gift":{"chain_length":1,"chain_breadth":1,"total_handoffs":1,"circulation_score":0.5},"gratitude":1,"dead_ends":0,"failed_tasks":[{"node":"c","code":"EXIT_1","detail":"no"}],"wall_ms":1500}"#;
 
         assert_eq!(serde_json::to_string(&summary()).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_kept_here_stands_beside_the_rest() {
+        let moved = Moved {
+            name: "ada".to_owned(),
+            generosity_before: 0.5,
+            generosity_after: 0.53,
+            trust: 0.51,
+        };
+        let commons = Commons {
+            agents: Some(vec![moved]),
+            marks: Some(Vec::new()),
+        };
+
+        let summary = summary().with(commons);
+
+        let document = serde_json::to_string(&summary).unwrap();
+        let agents = r#""agents":[{"name":"ada","generosity_before":0.5,"generosity_after":0.53,"trust":0.51}],"failed_tasks""#;
+        assert!(document.contains(agents), "{document}");
+        assert!(
+            document.contains(r#""markers":0,"wall_ms":1500}"#),
+            "{document}"
+        );
+        assert!(summary.for_people().contains("generosity   ada"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::crew::{Crew, WORKSPACE};
 use super::{Args, Play, Played};
+use crate::commons;
 use crate::context::{hint, request_id};
 use crate::folder::Folder;
 use crate::follow::{self, Follow};
@@ -81,7 +82,9 @@ impl Stage {
         };
         let wall = started.elapsed();
         let failed = summary::failed_tasks(&connection, &run).await?;
-        Ok((Summary::of(&run, failed, wall), run.state()))
+        let commons = commons::of(&connection, &run).await;
+        let summary = Summary::of(&run, failed, wall).with(commons);
+        Ok((summary, run.state()))
     }
 
     /// Ends everything; returns the folder if it was to be kept.
