@@ -10,11 +10,14 @@ mod client;
 mod dag5;
 mod frame;
 mod goal;
+mod gratitude;
+mod heap;
 mod job;
 mod latency;
 mod layered;
 mod line;
 mod load;
+mod markers;
 mod meter;
 mod process;
 mod replay;
@@ -44,6 +47,8 @@ enum Scenario {
     Layered(layered::Args),
     Backlog(backlog::Args),
     Replay(replay::Args),
+    Gratitude(gratitude::Args),
+    Markers(markers::Args),
     Chains(chains::Args),
     #[command(hide = true)]
     Load(load::Args),
@@ -57,6 +62,8 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         Scenario::Layered(args) => args.plan(),
         Scenario::Backlog(args) => args.plan(),
         Scenario::Replay(args) => args.plan()?,
+        Scenario::Gratitude(args) => args.plan()?,
+        Scenario::Markers(args) => return Box::pin(markers::run(args, context)).await,
         Scenario::Chains(args) => return chains::run(&args, context),
         Scenario::Load(args) => return Box::pin(load::run(args, context)).await,
     };

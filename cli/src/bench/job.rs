@@ -17,6 +17,16 @@ pub(super) enum Job {
         in_flight: u32,
         seconds: u32,
     },
+    /// The same, done by many agents, and what they thank each other for.
+    Gratitude {
+        means: Means,
+        in_flight: u32,
+        seconds: u32,
+    },
+    /// Marks placed and reinforced by so many agents at once, until the time is up.
+    Touch { clients: u32, seconds: u32 },
+    /// One region, sensed again and again.
+    Sense(Sense),
     /// So many runs of one graph, to the end.
     Bulk {
         means: Means,
@@ -28,6 +38,18 @@ pub(super) enum Job {
     Backlog { means: Means, tasks: u32 },
     /// A recorded run, by the runtime that real workers have.
     Replay(Replay),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(super) struct Sense {
+    pub(super) region: String,
+    /// With all regions under it.
+    pub(super) below: bool,
+    /// So many marks are there, or so many are to be left first.
+    pub(super) marks: u32,
+    pub(super) leave: bool,
+    pub(super) clients: u32,
+    pub(super) seconds: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

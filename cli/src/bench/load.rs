@@ -5,7 +5,9 @@ mod backlog;
 mod bulk;
 mod crew;
 mod cycle;
+mod gratitude;
 mod hand;
+mod marks;
 mod parent;
 mod replay;
 mod shape;
@@ -13,6 +15,7 @@ mod site;
 mod starts;
 mod stream;
 mod tally;
+mod witness;
 
 use tokio::task::JoinSet;
 
@@ -48,6 +51,22 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
             };
             cycle.run(context, &mut parent).await?;
         }
+        Job::Gratitude {
+            means,
+            in_flight,
+            seconds,
+        } => {
+            let thanks = gratitude::Thanks {
+                means,
+                in_flight,
+                seconds,
+            };
+            Box::pin(thanks.run(context, &mut parent)).await?;
+        }
+        Job::Touch { clients, seconds } => {
+            marks::touch(clients, seconds, context, &mut parent).await?;
+        }
+        Job::Sense(sense) => marks::sense(&sense, context, &mut parent).await?,
         Job::Bulk {
             means,
             shape,

@@ -41,6 +41,8 @@ pub(super) struct Meter<'a> {
 }
 
 const SCRIPT: &str = "INSERT INTO calibration (payload) VALUES ('{\"k\":\"v\",\"n\":1}');\n";
+const UPSERT: &str = "\\set k random(1, 100000)\nINSERT INTO keyed (k, n, payload) VALUES (:k, 1, '{\"k\":\"v\",\"n\":1}') ON CONFLICT (k) DO UPDATE SET n = keyed.n + 1, payload = excluded.payload;\n";
+const SELECT: &str = "\\set k random(1, 100000)\nSELECT n, payload FROM keyed WHERE k = :k;\n";
 /// How long a session may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -59,14 +61,44 @@ impl<'a> Meter<'a> {
 
     /// One-row inserts a second, each committed, by 8 clients in 3 s: what this machine's disk and Postgres can do now.
     pub(super) async fn calibrate(&self) -> anyhow::Result<f64> {
-        let script = tempfile::NamedTempFile::new()?;
-        fs::write(script.path(), SCRIPT)?;
+        self.pgbench(SCRIPT, 8).await
+    }
+
+    /// One-row upserts a second among 100,000 keys, each committed, by so many clients in 3 s.
+    pub(super) async fn upserts(&self, clients: u32) -> anyhow::Result<f64> {
+        self.fill().await?;
+        self.pgbench(UPSERT, clients).await
+    }
+
+    /// One-row reads a second by one of 100,000 keys, by so many clients in 3 s.
+    pub(super) async fn selects(&self, clients: u32) -> anyhow::Result<f64> {
+        self.fill().await?;
+        self.pgbench(SELECT, clients).await
+    }
+
+    async fn fill(&self) -> anyhow::Result<()> {
+        let make = "CREATE TABLE IF NOT EXISTS keyed (k integer PRIMARY KEY, n integer NOT NULL, payload jsonb)";
+        sqlx::query(make).execute(&self.pool).await?;
+        let fill = "INSERT INTO keyed SELECT k, 0, '{\"k\":\"v\",\"n\":1}' FROM generate_series(1, 100000) AS k
+                    ON CONFLICT (k) DO NOTHING";
+        sqlx::query(fill).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// The database of the services, as its superuser.
+    pub(super) const fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// What pgbench does in 3 s, a second.
+    async fn pgbench(&self, script: &str, clients: u32) -> anyhow::Result<f64> {
+        let file = tempfile::NamedTempFile::new()?;
+        fs::write(file.path(), script)?;
         let program = self.postgres.programs().join("pgbench");
         let output = Command::new(&program)
-            .args([
-                "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", "3", "-f",
-            ])
-            .arg(script.path())
+            .args(["-n", "-M", "prepared", "-j", "2", "-T", "3"])
+            .args(["-c", &clients.to_string(), "-f"])
+            .arg(file.path())
             .arg("postgres")
             .envs(self.postgres.environment())
             .output()

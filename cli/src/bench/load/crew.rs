@@ -10,6 +10,7 @@ use super::hand::Hand;
 use super::site::{CALLS_PER_CONNECTION, Site};
 use super::stream::Stream;
 use super::tally::Tally;
+use super::witness::Witness;
 use super::{Workers, joined};
 use crate::bench::client::Means;
 
@@ -19,6 +20,8 @@ pub(super) struct Crew {
     registration: String,
     connections: Vec<Connection>,
     pub(super) tally: Arc<Tally>,
+    /// Whoever wants to know which agent did what; streams tell nobody.
+    pub(super) witness: Option<Arc<Witness>>,
 }
 
 impl Crew {
@@ -37,6 +40,7 @@ impl Crew {
             registration: site.register().await?,
             connections: connections.collect::<Result<_, _>>()?,
             tally: Arc::new(tally),
+            witness: None,
         })
     }
 
@@ -51,6 +55,7 @@ impl Crew {
                         client: connection.workers(),
                         registration: self.registration.clone(),
                         tally: self.tally.clone(),
+                        witness: self.witness.clone(),
                         stop: stop.clone(),
                         wait,
                     };

@@ -22,11 +22,11 @@ pub(super) struct Cycle {
     pub(super) seconds: u32,
 }
 
-const WARM_UP: Duration = Duration::from_secs(2);
+pub(super) const WARM_UP: Duration = Duration::from_secs(2);
 /// How long a poll waits: below the 25 s that the service allows.
 pub(super) const LONG_POLL: Duration = Duration::from_secs(20);
 /// How long what is under way may take to end.
-const CLOSING: Duration = Duration::from_secs(60);
+pub(super) const CLOSING: Duration = Duration::from_secs(60);
 
 impl Cycle {
     pub(super) async fn run(self, context: &Context, parent: &mut Parent) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use cambium_service_kit::shutdown::Stop;
 use uuid::Uuid;
 
 use super::tally::{Tally, run_of};
+use super::witness::Witness;
 
 /// What every task of a bench comes to.
 pub(super) const OUTPUT: Bytes = Bytes::from_static(br#"{"ok":true}"#);
@@ -24,6 +25,7 @@ pub(super) struct Hand {
     pub(super) client: WorkerServiceClient<Authorized>,
     pub(super) registration: String,
     pub(super) tally: Arc<Tally>,
+    pub(super) witness: Option<Arc<Witness>>,
     pub(super) stop: Stop,
     /// How long a poll waits.
     pub(super) wait: Duration,
@@ -47,6 +49,7 @@ impl Hand {
         while !self.stop.is_stopped() {
             let mut held = self.poll(batch).await?;
             while !held.is_empty() {
+                let told = self.witness.as_ref().map(|_| deeds(&held));
                 let completions = completions(held, &mut runs)?;
                 let request = CompleteManyRequest {
                     registration_id: self.registration.clone(),
@@ -55,6 +58,11 @@ impl Hand {
                 };
                 let reply = self.client.complete_many(request).await?.into_inner();
                 settle(&self.tally, runs.drain(..), &reply.results)?;
+                if let (Some(witness), Some(told)) = (&self.witness, told) {
+                    let accepted = told.iter().zip(&reply.results);
+                    let accepted = accepted.filter(|(_, one)| one.reason.is_empty());
+                    accepted.for_each(|((task, agent), _)| witness.saw(task, agent));
+                }
                 held = reply.next;
             }
         }
@@ -73,6 +81,7 @@ impl Hand {
     async fn complete(&mut self, attempt: Attempt) -> anyhow::Result<Vec<Attempt>> {
         let lease = attempt.lease.unwrap_or_default();
         let run = run_of(&lease)?;
+        let task = self.witness.as_ref().map(|_| lease.task_id.clone());
         let request = CompleteRequest {
             registration_id: self.registration.clone(),
             lease: Some(lease),
@@ -83,6 +92,9 @@ impl Hand {
         match self.client.complete(request).await {
             Ok(reply) => {
                 self.tally.done([run]);
+                if let (Some(witness), Some(task)) = (&self.witness, task) {
+                    witness.saw(&task, &attempt.agent_id);
+                }
                 Ok(reply.into_inner().next)
             }
             Err(status) if refusal::is(&status, LOST) => {
@@ -92,6 +104,15 @@ impl Hand {
             Err(status) => Err(status.into()),
         }
     }
+}
+
+/// Which task each is, and whose.
+fn deeds(held: &[Attempt]) -> Vec<(String, String)> {
+    let deed = |attempt: &Attempt| {
+        let task = attempt.lease.as_ref().map(|lease| lease.task_id.clone());
+        (task.unwrap_or_default(), attempt.agent_id.clone())
+    };
+    held.iter().map(deed).collect()
 }
 
 /// Ends all of `held`, and notes whose they were.

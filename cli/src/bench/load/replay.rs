@@ -64,7 +64,7 @@ fn work(
     let options = Options {
         workspace: context.workspace(),
         worker: NAME.to_owned(),
-        agent_ids: vec![site.agent_id.clone()],
+        agent_ids: site.agent_ids.clone(),
         slots: replay.slots,
         capabilities: Vec::new(),
     };

@@ -1,4 +1,4 @@
-//! Where the load works: an agent of its own, stored graphs, and the connections of operator and worker.
+//! Where the load works: agents of its own, stored graphs, and the connections of operator and worker.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::context::{Context, request_id};
 use crate::credentials::{self, WorkerWish};
 use crate::enroll;
 
-/// The one worker, and the one agent that it works for.
+/// The one worker, and the first agent that it works for.
 pub(super) const NAME: &str = "bench";
 
 /// A connection carries 64 calls at once; some room is left.
@@ -25,7 +25,7 @@ const HEARING: Duration = Duration::from_secs(60);
 pub(super) struct Site<'a> {
     context: &'a Context,
     pub(super) operator: Connection,
-    pub(super) agent_id: String,
+    pub(super) agent_ids: Vec<String>,
 }
 
 /// A graph in the service.
@@ -43,13 +43,45 @@ impl<'a> Site<'a> {
         capabilities: &[String],
     ) -> anyhow::Result<Self> {
         let operator = context.own_connection()?;
-        let enrolled = enroll::enroll(&operator, &context.workspace(), NAME, capabilities).await?;
-        let agent = enrolled.agent.context("the enrolment brought no agent")?;
-        Ok(Self {
+        let mut site = Self {
             context,
             operator,
-            agent_id: agent.agent_id,
-        })
+            agent_ids: Vec::new(),
+        };
+        site.enroll(NAME, capabilities).await?;
+        Ok(site)
+    }
+
+    /// The same with so many agents, so that outputs go from one to another.
+    pub(super) async fn with_agents(context: &'a Context, count: u32) -> anyhow::Result<Self> {
+        let mut site = Self::enter(context, &[]).await?;
+        for number in 2..=count {
+            site.enroll(&format!("{NAME}-{number}"), &[]).await?;
+        }
+        Ok(site)
+    }
+
+    async fn enroll(&mut self, name: &str, capabilities: &[String]) -> anyhow::Result<()> {
+        let workspace = self.context.workspace();
+        let enrolled = enroll::enroll(&self.operator, &workspace, name, capabilities).await?;
+        let agent = enrolled.agent.context("the enrolment brought no agent")?;
+        self.agent_ids.push(agent.agent_id);
+        Ok(())
+    }
+
+    pub(super) fn workspace(&self) -> String {
+        self.context.workspace()
+    }
+
+    /// The connection as it is for one of the agents.
+    pub(super) fn as_agent(
+        &self,
+        connection: &Connection,
+        agent_id: &str,
+    ) -> anyhow::Result<Connection> {
+        let folder = self.context.folder();
+        let tokens = credentials::agent(&folder, agent_id.to_owned(), self.workspace())?;
+        Ok(connection.with_tokens(tokens))
     }
 
     pub(super) async fn put(&self, graph: Graph) -> anyhow::Result<Stored> {
@@ -71,7 +103,7 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Registers the worker for the site's agent.
+    /// Registers the worker for the site's agents.
     pub(super) async fn register(&self) -> anyhow::Result<String> {
         let workers = self.worker_connection()?;
         let wish = RegisterRequest {
@@ -79,7 +111,7 @@ impl<'a> Site<'a> {
             request_id: request_id(),
             worker: NAME.to_owned(),
             incarnation: Uuid::new_v4().to_string(),
-            agent_ids: vec![self.agent_id.clone()],
+            agent_ids: self.agent_ids.clone(),
             slots: 10_000,
             capabilities: Vec::new(),
         };
