@@ -8,10 +8,12 @@ use cambium_client::worker::{Ended, Error, Options, Runtime, Work};
 use cambium_client::{Connection, StaticToken};
 use cambium_proto::hypha::v1::worker_service_server::{WorkerService, WorkerServiceServer};
 use cambium_proto::hypha::v1::*;
+use cambium_proto::stigmergy::v1::marker_service_server::{MarkerService, MarkerServiceServer};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::service::Routes;
 use tonic::{Code, Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -185,6 +187,8 @@ impl WorkerService for Service {
         request: Request<CompleteRequest>,
     ) -> Result<Response<CompleteResponse>, Status> {
         let request = request.into_inner();
+        let output = String::from_utf8(request.output.to_vec()).unwrap();
+        self.hear("output", &output)?;
         self.hear("complete", task(request.lease.as_ref()))?;
         let next = self.take(request.next);
         let gate = self.script().answer_when.clone();
@@ -285,24 +289,41 @@ impl Worker {
 }
 
 /// Serves `service` on a port of its own.
+pub(crate) async fn serve(service: &Service) -> String {
+    serve_routes(Routes::new(WorkerServiceServer::new(service.clone()))).await
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a scripted service needs none of the limits"
 )]
-pub(crate) async fn serve(service: &Service) -> String {
+async fn serve_routes(routes: Routes) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server =
-        tonic::transport::Server::builder().add_service(WorkerServiceServer::new(service.clone()));
+    let server = tonic::transport::Server::builder().add_routes(routes);
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
     url
 }
 
 /// Starts a worker against `service`.
 pub(crate) async fn start(service: &Service, slots: u32, work: impl Work) -> Worker {
-    let url = serve(service).await;
+    work_at(&serve(service).await, slots, work)
+}
+
+/// Starts a worker against `service` and one that keeps marks.
+pub(crate) async fn start_beside<M: MarkerService>(
+    service: &Service,
+    marks: MarkerServiceServer<M>,
+    slots: u32,
+    work: impl Work,
+) -> Worker {
+    let routes = Routes::new(WorkerServiceServer::new(service.clone())).add_service(marks);
+    work_at(&serve_routes(routes).await, slots, work)
+}
+
+fn work_at(url: &str, slots: u32, work: impl Work) -> Worker {
     let tokens = Arc::new(StaticToken::new("first"));
-    let connection = Connection::open(&url, tokens, Default::default()).unwrap();
+    let connection = Connection::open(url, tokens, Default::default()).unwrap();
     let options = Options {
         workspace: "default".to_owned(),
         worker: "w1".to_owned(),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "fixtures may unwrap as tests do")]
 
+mod environment;
 mod fixture;
 mod token;
 mod worker;
