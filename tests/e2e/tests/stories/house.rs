@@ -1,13 +1,16 @@
-//! A house for faults: replicas of hypha as processes beside a Postgres of their own, each of which can be killed, paused
-//! and brought back. Whatever becomes of a story, its processes end with it. Knows nothing of what is played.
+//! A house for faults: replicas of hypha as processes beside a Postgres of their own, and the services that it tells of what
+//! happens; each can be killed, paused and brought back. Whatever becomes of a story, its processes end with it. Knows
+//! nothing of what is played.
 
 pub(crate) mod account;
 pub(crate) mod actor;
 pub(crate) mod desk;
 pub(crate) mod graphs;
+pub(crate) mod judge;
 mod process;
 mod replica;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,6 +34,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use desk::Desk;
+use judge::Judge;
 use replica::Replica;
 
 /// For Postgres to end.
@@ -46,11 +50,19 @@ pub(crate) struct Plan {
     pub(crate) durable: bool,
     /// Of every replica's environment.
     pub(crate) settings: Vec<(&'static str, String)>,
+    /// Services that live beside hypha.
+    pub(crate) neighbours: Vec<&'static str>,
 }
 
 impl Plan {
     pub(crate) fn durable(mut self) -> Self {
         self.durable = true;
+        self
+    }
+
+    /// With one more service, which hears of all others and is heard.
+    pub(crate) fn beside(mut self, service: &'static str) -> Self {
+        self.neighbours.push(service);
         self
     }
 
@@ -60,10 +72,11 @@ impl Plan {
     }
 }
 
-/// Two replicas of hypha on one database.
+/// Two replicas of hypha on one database, and one of each neighbour.
 pub(crate) struct House {
     // Dropped in this order: the replicas before what they stand on.
     replicas: Vec<Replica>,
+    neighbours: BTreeMap<&'static str, Replica>,
     pool: PgPool,
     postgres: Option<Private>,
     keys: Keys,
@@ -74,30 +87,72 @@ impl House {
     pub(crate) async fn open(plan: Plan) -> Self {
         let folder = TempDir::new().unwrap();
         let keys = Keys::new();
-        let bundle = furnish(&folder, &keys);
-        let (postgres, pool) = start_postgres(&folder, plan.durable).await;
-        let mut settings = vec![
-            ("HYPHA_DATABASE_URL", postgres.url("hypha", "postgres")),
-            ("CAMBIUM_BUNDLE", bundle),
-        ];
-        for (name, file) in [
-            ("HYPHA_KEY", "own.key"),
-            ("HYPHA_SERVICE_KEY", "service.key"),
-        ] {
-            settings.push((name, folder.path().join(file).display().to_string()));
+        let services = services(&plan);
+        let bundle = furnish(&folder, &keys, &services);
+        let (postgres, pool) = start_postgres(&folder, plan.durable, &services).await;
+        let mut replicas = [0, 1].map(|number| Replica::new("hypha", number, folder.path()));
+        let neighbours = plan.neighbours.iter();
+        let mut neighbours: BTreeMap<_, _> = neighbours
+            .map(|service| (*service, Replica::new(service, 0, folder.path())))
+            .collect();
+
+        // Whoever tells hypha tells its first replica: the other learns it by itself.
+        let doors = neighbours.iter().map(|(name, it)| (*name, it.url()));
+        let doors: BTreeMap<_, _> = doors.chain([("hypha", replicas[0].url())]).collect();
+        let own = |name| {
+            let mut settings = settings(name, &folder, &postgres, &doors);
+            settings.push(("CAMBIUM_BUNDLE".to_owned(), bundle.clone()));
+            let extra = plan.settings.iter();
+            settings.extend(extra.map(|(name, value)| ((*name).to_owned(), value.clone())));
+            settings
+        };
+        for replica in &mut replicas {
+            replica.settle(own("hypha"));
         }
-        settings.extend(plan.settings);
-        let replica = |number| Replica::new(number, folder.path(), settings.clone());
+        for (name, neighbour) in &mut neighbours {
+            neighbour.settle(own(name));
+        }
         let mut house = Self {
-            replicas: [0, 1].map(replica).into(),
+            replicas: replicas.into(),
+            neighbours,
             pool,
             postgres: Some(postgres),
             keys,
             folder,
         };
+        for name in &plan.neighbours {
+            house.launch_neighbour(name).await;
+        }
         house.launch(0).await;
         house.launch(1).await;
         house
+    }
+
+    /// Starts a service beside hypha, where it was, and waits until it answers.
+    pub(crate) async fn launch_neighbour(&mut self, name: &'static str) {
+        self.neighbours.get_mut(name).unwrap().start();
+        let door = self.neighbour(name, &self.keys.operator());
+        let neighbour = self.neighbours.get_mut(name).unwrap();
+        wait_until(Duration::from_secs(30), "a neighbour answers", async || {
+            neighbour.must_run();
+            judge::answers(&door).await
+        })
+        .await;
+    }
+
+    /// As a crash would.
+    pub(crate) async fn kill_neighbour(&mut self, name: &'static str) {
+        self.neighbours.get_mut(name).unwrap().kill().await;
+    }
+
+    /// A connection to a service beside hypha.
+    pub(crate) fn neighbour(&self, name: &'static str, token: &str) -> Connection {
+        open(&self.neighbours[name].url(), token)
+    }
+
+    /// An operator who asks immune.
+    pub(crate) fn judge(&self) -> Judge {
+        Judge::new(self.neighbour("immune", &self.keys.operator()))
     }
 
     /// Starts a replica, where it was, and waits until it answers.
@@ -201,12 +256,18 @@ impl House {
     }
 
     pub(crate) fn connection(&self, replica: usize, token: &str) -> Connection {
-        let options = Options {
-            deadline: Duration::from_secs(5),
-            ..Options::default()
+        open(&self.replicas[replica].url(), token)
+    }
+
+    /// Brings signals to a service as that other one would.
+    pub(crate) async fn deliver(&self, to: &str, from: &str, signals: Vec<Signal>) {
+        let token = self.keys.service(from);
+        let door = match self.neighbours.get(to) {
+            Some(neighbour) => open(&neighbour.url(), &token),
+            None => self.connection(0, &token),
         };
-        let tokens = Arc::new(StaticToken::new(token));
-        Connection::open(&self.replicas[replica].url(), tokens, options).unwrap()
+        let mut receptors = SignalServiceClient::new(door.authorized());
+        receptors.deliver(DeliverRequest { signals }).await.unwrap();
     }
 
     /// An operator at one replica.
@@ -214,7 +275,7 @@ impl House {
         Desk::new(self.connection(replica, &self.keys.operator()))
     }
 
-    /// Tells hypha of an agent that can do anything these graphs ask for.
+    /// Tells all services of an agent that can do anything these graphs ask for.
     pub(crate) async fn agent(&self, name: &str) -> String {
         let agent = Uuid::now_v7().to_string();
         let spawned = AgentSpawned {
@@ -232,14 +293,9 @@ impl House {
             payload: Some(Payload::AgentSpawned(spawned)),
             ..Signal::default()
         };
-        let channel = self
-            .connection(0, &self.keys.service("genesis"))
-            .authorized();
-        let request = DeliverRequest {
-            signals: vec![signal],
-        };
-        let mut receptors = SignalServiceClient::new(channel);
-        receptors.deliver(request).await.unwrap();
+        for service in self.neighbours.keys().chain([&"hypha"]) {
+            self.deliver(service, "genesis", vec![signal.clone()]).await;
+        }
         agent
     }
 
@@ -269,19 +325,71 @@ impl Drop for House {
     }
 }
 
+/// Who lives here.
+fn services(plan: &Plan) -> Vec<&'static str> {
+    let neighbours = plan.neighbours.iter().copied();
+    neighbours.chain(["hypha"]).collect()
+}
+
+fn open(url: &str, token: &str) -> Connection {
+    let options = Options {
+        deadline: Duration::from_secs(5),
+        ..Options::default()
+    };
+    let tokens = Arc::new(StaticToken::new(token));
+    Connection::open(url, tokens, options).unwrap()
+}
+
 /// Keys where processes find them. Answers where the public ones are.
-fn furnish(folder: &TempDir, keys: &Keys) -> String {
-    let own = SigningKey::generate("hypha-1", Issuer::Hypha).unwrap();
-    let service = SigningKey::generate("hypha-service-1", Issuer::Service).unwrap();
-    own.save(&folder.path().join("own.key")).unwrap();
-    service.save(&folder.path().join("service.key")).unwrap();
-    let bundle = keys.bundle().with(own.public()).with(service.public());
+fn furnish(folder: &TempDir, keys: &Keys, services: &[&'static str]) -> String {
+    let mut bundle = keys.bundle();
+    let own = services.iter().map(|name| {
+        let key = SigningKey::generate(&format!("{name}-service-1"), Issuer::Service).unwrap();
+        (format!("{name}-service.key"), key)
+    });
+    let hypha = SigningKey::generate("hypha-1", Issuer::Hypha).unwrap();
+    for (file, key) in own.chain([("hypha.key".to_owned(), hypha)]) {
+        key.save(&folder.path().join(file)).unwrap();
+        bundle = bundle.with(key.public());
+    }
     let path = folder.path().join("bundle.json");
     bundle.save(&path).unwrap();
     path.display().to_string()
 }
 
-async fn start_postgres(folder: &TempDir, durable: bool) -> (Private, PgPool) {
+/// What a service's environment says of itself and of whom it tells.
+fn settings(
+    name: &str,
+    folder: &TempDir,
+    postgres: &Private,
+    doors: &BTreeMap<&'static str, String>,
+) -> Vec<(String, String)> {
+    let upper = name.to_uppercase();
+    let file = |file: String| folder.path().join(file).display().to_string();
+    let own = vec![
+        (
+            format!("{upper}_DATABASE_URL"),
+            postgres.url(name, "postgres"),
+        ),
+        (format!("{upper}_KEY"), file(format!("{name}.key"))),
+        (
+            format!("{upper}_SERVICE_KEY"),
+            file(format!("{name}-service.key")),
+        ),
+    ];
+    let told = doors.iter().filter(|(other, _)| **other != name);
+    let told = told.map(|(other, url)| {
+        let other = other.to_uppercase();
+        (format!("{upper}_{other}_ADDR"), url.clone())
+    });
+    own.into_iter().chain(told).collect()
+}
+
+async fn start_postgres(
+    folder: &TempDir,
+    durable: bool,
+    services: &[&'static str],
+) -> (Private, PgPool) {
     let options = PostgresOptions {
         folder: folder.path().join("postgres"),
         durable,
@@ -295,8 +403,16 @@ async fn start_postgres(folder: &TempDir, durable: bool) -> (Private, PgPool) {
         service: "stories",
     };
     let pool = database::connect(&superuser, options).unwrap();
-    let migrated = migrate::apply(&pool, "hypha", &hypha_svc::MIGRATOR, "hypha").await;
-    migrated.unwrap();
-    postgres.admit(&pool, "hypha").await.unwrap();
+    for name in services {
+        let migrator = match *name {
+            "hypha" => &hypha_svc::MIGRATOR,
+            "immune" => &immune_svc::MIGRATOR,
+            "stigmergy" => &stigmergy_svc::MIGRATOR,
+            other => panic!("no story knows {other}"),
+        };
+        let migrated = migrate::apply(&pool, name, migrator, name).await;
+        migrated.unwrap();
+        postgres.admit(&pool, name).await.unwrap();
+    }
     (postgres, pool)
 }

@@ -1,4 +1,4 @@
-//! One replica of hypha: a place with a fixed port, at which a process runs or does not.
+//! One replica of a service: a place with a fixed port, at which a process runs or does not.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,30 @@ use crate::stage::program;
 
 #[derive(Debug)]
 pub(super) struct Replica {
+    /// As its variables begin, and its program.
+    service: &'static str,
     process: Option<Process>,
     port: u16,
     admin: u16,
-    settings: Vec<(&'static str, String)>,
+    settings: Vec<(String, String)>,
     log: PathBuf,
 }
 
 impl Replica {
-    pub(super) fn new(number: usize, folder: &Path, settings: Vec<(&'static str, String)>) -> Self {
+    pub(super) fn new(service: &'static str, number: usize, folder: &Path) -> Self {
         Self {
+            service,
             process: None,
             port: lasting_port(),
             admin: lasting_port(),
-            settings,
-            log: folder.join(format!("hypha-{number}.log")),
+            settings: Vec::new(),
+            log: folder.join(format!("{service}-{number}.log")),
         }
+    }
+
+    /// What its environment says beside where it listens.
+    pub(super) fn settle(&mut self, settings: Vec<(String, String)>) {
+        self.settings = settings;
     }
 
     pub(super) fn url(&self) -> String {
@@ -35,10 +43,11 @@ impl Replica {
     }
 
     pub(super) fn start(&mut self) {
-        let mut command = Command::new(program("hypha-svc"));
+        let mut command = Command::new(program(&format!("{}-svc", self.service)));
+        let name = self.service.to_uppercase();
         command
-            .env("HYPHA_LISTEN", format!("127.0.0.1:{}", self.port))
-            .env("HYPHA_ADMIN", format!("127.0.0.1:{}", self.admin))
+            .env(format!("{name}_LISTEN"), format!("127.0.0.1:{}", self.port))
+            .env(format!("{name}_ADMIN"), format!("127.0.0.1:{}", self.admin))
             .env("CAMBIUM_LOG", "warn")
             .envs(self.settings.clone())
             .stdin(Stdio::null())
