@@ -91,6 +91,7 @@ async fn lineage(
     let request = GetLineageRequest {
         workspace_id: run.workspace_id.clone(),
         marker_id: marker.marker_id.clone(),
+        from_depth: 0,
     };
     Ok(ask!(connection, markers.get_lineage(request))?.versions)
 }

@@ -207,6 +207,7 @@ pub(super) async fn lineage(args: Lineage, context: &Context) -> anyhow::Result<
     let request = GetLineageRequest {
         workspace_id: context.workspace(),
         marker_id: args.which.id(&connection, context).await?,
+        from_depth: 0,
     };
     let reply = ask!(connection, markers.get_lineage(request))?;
     let names = if context.globals.json {
