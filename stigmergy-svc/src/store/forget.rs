@@ -13,7 +13,6 @@ pub(crate) async fn receipts(conn: &mut PgConnection, limit: i64) -> Result<u64,
         USING (
             SELECT scope, request_id FROM stigmergy.receipt
             WHERE created_at < (SELECT stigmergy.now()) - interval '24 hours'
-            ORDER BY created_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED -- another replica may be forgetting too
         ) old

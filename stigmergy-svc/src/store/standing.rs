@@ -1,6 +1,6 @@
 //! Table `stigmergy.standing`: a copy of what immune thinks of agents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cambium_kernel::{AgentId, Score, WorkspaceId};
 use chrono::{DateTime, Utc};
@@ -83,6 +83,35 @@ pub(crate) async fn of_agents(
         Ok((agent, of_row(agent, scores, row.is_quarantined)?))
     });
     known.collect::<Result<_, Error>>().map(Standings)
+}
+
+/// What is known of these agents, each of its workspace.
+pub(crate) async fn of_pairs(
+    conn: &mut PgConnection,
+    pairs: &BTreeSet<(&WorkspaceId, AgentId)>,
+) -> Result<Vec<(String, AgentId, Standing)>, Error> {
+    let workspaces: Vec<&str> = pairs.iter().map(|(w, _)| w.as_str()).collect();
+    let agents: Vec<Uuid> = pairs.iter().map(|(_, agent)| agent.as_uuid()).collect();
+    let rows = sqlx::query!(
+        r#"
+        SELECT s.workspace_id, s.agent_id, s.trust, s.generosity, s.health,
+               s.quarantined AND (s.quarantine_ends_at IS NULL OR s.quarantine_ends_at > (SELECT stigmergy.now()))
+                   AS "is_quarantined!"
+        FROM unnest($1::text[], $2::uuid[]) AS o (workspace_id, agent_id)
+        JOIN stigmergy.standing s ON s.workspace_id = o.workspace_id AND s.agent_id = o.agent_id
+        "#,
+        &workspaces as _,
+        &agents,
+    )
+    .fetch_all(conn)
+    .await?;
+    let known = rows.into_iter().map(|row| {
+        let agent = AgentId::from_uuid(row.agent_id);
+        let scores = [row.trust, row.generosity, row.health];
+        let standing = of_row(agent, scores, row.is_quarantined)?;
+        Ok((row.workspace_id, agent, standing))
+    });
+    known.collect()
 }
 
 /// Copies a standing, unless a newer one is here already.

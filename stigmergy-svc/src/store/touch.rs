@@ -1,7 +1,9 @@
-//! What a batch of touches reads and writes: one statement each way, and three more for what is rarely there.
+//! What a batch of touches reads and writes: one statement each way, and others for what most batches do without.
 
 mod load;
+mod touched;
 mod write;
 
 pub(crate) use load::{Asked, Loaded, load};
-pub(crate) use write::{NewReceipt, NewVersion, Touched, Window, Written, write};
+pub(crate) use touched::Touched;
+pub(crate) use write::{NewReceipt, NewVersion, Window, Written, write};

@@ -63,6 +63,11 @@ async fn attempt(toucher: &Toucher, ops: &[Op]) -> Result<Done, Error> {
     let asked: Vec<_> = ops.iter().map(Op::asked).collect();
     let (now, loaded) = store::touch::load(&mut tx, &asked).await?;
     let mut plan = Plan::new(now, ops, loaded);
+    let authors = plan.authors();
+    if !authors.is_empty() {
+        let standings = store::standing::of_pairs(&mut tx, &authors).await?;
+        plan.know(standings);
+    }
     let answers = ops.iter().map(|op| plan.decide(op)).collect();
     if plan.is_empty() {
         tx.rollback().await?;

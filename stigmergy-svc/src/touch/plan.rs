@@ -1,6 +1,8 @@
 //! Decides a batch, call by call and in memory: each sees what those before it did. Reads and writes nothing.
 
-use std::collections::BTreeMap;
+mod outcome;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use cambium_kernel::{AgentId, MarkerId, WorkspaceId};
 use cambium_proto::signal::v1::Signal;
@@ -19,10 +21,8 @@ use crate::store::agent::State;
 use crate::store::event::{Event, Kind};
 use crate::store::marker::Stored;
 use crate::store::rate::Refused;
-use crate::store::standing::Standings;
-use crate::store::touch::{
-    Loaded, NewReceipt, NewVersion, Touched, Window as StoredWindow, Written,
-};
+use crate::store::standing::{Standing, Standings};
+use crate::store::touch::{Loaded, NewVersion};
 
 /// A region is noted as alive for longer than it is, so that not every touch must write it down.
 const SLACK: TimeDelta = TimeDelta::seconds(60);
@@ -33,6 +33,7 @@ type Key<T> = (WorkspaceId, T);
 #[derive(Debug)]
 struct Draft {
     stored: Stored,
+    is_new: bool,
     is_touched: bool,
     is_rewritten: bool,
 }
@@ -92,7 +93,7 @@ impl Plan {
         let of = || op.workspace.clone();
         self.last_seqs.insert(of(), loaded.last_seq);
         let standings = self.standings.entry(of()).or_default();
-        standings.0.extend(loaded.standings);
+        standings.0.extend(loaded.standing);
         if let (Some(agent), Some(state)) = (op.author.agent(), loaded.state) {
             self.states.insert((of(), agent), state);
         }
@@ -119,6 +120,7 @@ impl Plan {
         if let Some(stored) = loaded.marker {
             let draft = Draft {
                 stored,
+                is_new: false,
                 is_touched: false,
                 is_rewritten: false,
             };
@@ -132,6 +134,25 @@ impl Plan {
             };
             let key = (op.scope.clone(), op.call.request_id);
             self.receipts.insert(key, receipt);
+        }
+    }
+
+    /// Whose word the marks are that are touched, but for the callers: what is thought of them is told in the replies.
+    pub(super) fn authors(&self) -> BTreeSet<(&WorkspaceId, AgentId)> {
+        let markers = self.markers.iter();
+        let agents = markers.flat_map(|((workspace, _), draft)| {
+            let agents = draft.stored.marker.agents();
+            agents.map(move |agent| (workspace, agent))
+        });
+        agents.collect()
+    }
+
+    pub(super) fn know(&mut self, standings: Vec<(String, AgentId, Standing)>) {
+        for (workspace, agent, standing) in standings {
+            let known = self.standings.iter_mut();
+            for (_, standings) in known.filter(|(w, _)| w.as_str() == workspace) {
+                standings.0.insert(agent, standing);
+            }
         }
     }
 
@@ -210,6 +231,7 @@ impl Plan {
                 written_at: self.now,
                 has_faded: false,
             },
+            is_new: true,
             is_touched: true,
             is_rewritten: true,
         };
@@ -366,63 +388,6 @@ impl Plan {
         let key = (op.scope.clone(), op.call.request_id);
         self.receipts.insert(key, receipt);
         answer
-    }
-
-    /// The signals that are told to others, taken out.
-    pub(super) fn take_signals(&mut self) -> Vec<Signal> {
-        std::mem::take(&mut self.signals)
-    }
-
-    /// The workspaces in which something happened.
-    pub(super) fn news(&self) -> impl Iterator<Item = &WorkspaceId> {
-        let is_new = |workspace: &&WorkspaceId| self.events.iter().any(|(w, _)| w == *workspace);
-        self.last_seqs.keys().filter(is_new)
-    }
-
-    /// Whether anything is to be written.
-    pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty() && !self.windows.values().any(|window| window.is_touched)
-    }
-
-    /// What is to be written, in an order that does not depend on who called first.
-    pub(super) fn written(&self) -> Written<'_> {
-        let markers = self.markers.iter().filter(|(_, draft)| draft.is_touched);
-        let windows = self.windows.iter().filter(|(_, window)| window.is_touched);
-        let regions = self.regions.iter().filter(|(_, alive)| alive.is_touched);
-        let receipts = self.receipts.iter().filter(|(_, receipt)| receipt.is_new);
-        Written {
-            now: self.now,
-            last_seqs: self.news().map(|w| (w, self.last_seqs[w])).collect(),
-            markers: markers
-                .map(|((workspace, _), draft)| Touched {
-                    workspace,
-                    stored: &draft.stored,
-                    is_rewritten: draft.is_rewritten,
-                })
-                .collect(),
-            windows: windows
-                .map(|((workspace, (author, region)), window)| StoredWindow {
-                    workspace,
-                    author,
-                    region,
-                    accepted: &window.accepted,
-                })
-                .collect(),
-            events: &self.events,
-            receipts: receipts
-                .map(|((scope, request_id), receipt)| NewReceipt {
-                    scope,
-                    request_id: *request_id,
-                    body_hash: &receipt.body_hash,
-                    reply: &receipt.reply,
-                })
-                .collect(),
-            regions: regions
-                .map(|((workspace, region), alive)| (workspace, region, alive.until))
-                .collect(),
-            versions: &self.versions,
-            signals: Vec::new(),
-        }
     }
 }
 

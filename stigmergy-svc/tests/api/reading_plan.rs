@@ -86,10 +86,10 @@ async fn assert_reads_only_what_is_live(sql: &str, types: &str, values: &str) {
     reads(&plan, "region", &mut regions);
     assert_eq!(regions.len(), 1);
     assert_eq!(regions[0].1, 10.0, "{plan:#}");
-    // A row has its page, an entry its place in the index: a few hundred pages, where 41,000 rows have over a thousand.
+    // A few hundred pages, where 41,000 rows and their entries have well over a thousand.
     let pages =
         plan["Shared Hit Blocks"].as_f64().unwrap() + plan["Shared Read Blocks"].as_f64().unwrap();
-    assert!(pages < 1_300.0, "{pages} pages: {plan:#}");
+    assert!(pages < 500.0, "{pages} pages: {plan:#}");
 }
 
 #[tokio::test]

@@ -33,8 +33,8 @@ pub(crate) struct Loaded {
     pub(crate) receipt: Option<(Vec<u8>, Vec<u8>)>,
     /// How far the caller's life has gone, if it is an agent that was heard of.
     pub(crate) state: Option<State>,
-    /// Of the caller, the mark's placer and its transformers, as far as they are known.
-    pub(crate) standings: Vec<(AgentId, Standing)>,
+    /// Of the caller, if anything is known of it.
+    pub(crate) standing: Option<(AgentId, Standing)>,
     pub(crate) marker: Option<Stored>,
     /// The caller's last operations in the region.
     pub(crate) accepted: Vec<DateTime<Utc>>,
@@ -48,11 +48,11 @@ struct Row {
     body_hash: Option<Vec<u8>>,
     reply: Option<Vec<u8>>,
     state: Option<i16>,
-    agents: Option<Vec<Uuid>>,
-    trusts: Option<Vec<i32>>,
-    generosities: Option<Vec<i32>>,
-    healths: Option<Vec<i32>>,
-    quarantines: Option<Vec<bool>>,
+    agent_id: Option<Uuid>,
+    trust: Option<i32>,
+    generosity: Option<i32>,
+    health: Option<i32>,
+    quarantined: Option<bool>,
     marker_id: Option<Uuid>,
     region: Option<String>,
     kind: Option<String>,
@@ -104,7 +104,10 @@ async fn select(conn: &mut PgConnection, asked: &[Asked<'_>]) -> Result<Vec<Row>
         r#"
         SELECT (SELECT stigmergy.now()) AS "now!", coalesce(w.last_seq, 0) AS "last_seq!",
                c.body_hash AS "body_hash?", c.reply AS "reply?", a.state AS "state?",
-               s.agents, s.trusts, s.generosities, s.healths, s.quarantines,
+               o.agent_id,
+               s.trust AS "trust?", s.generosity AS "generosity?", s.health AS "health?",
+               s.quarantined AND (s.quarantine_ends_at IS NULL OR s.quarantine_ends_at > (SELECT stigmergy.now()))
+                   AS "quarantined?",
                m.marker_id AS "marker_id?", m.region AS "region?", m.type AS "kind?", m.placed_by AS "placed_by?",
                m.intensity AS "intensity?", m.half_life_s AS "half_life_s?", m.placed_at AS "placed_at?",
                m.refreshed_at AS "refreshed_at?", m.transformed_by AS "transformed_by?", m.version AS "version?",
@@ -116,18 +119,17 @@ async fn select(conn: &mut PgConnection, asked: &[Asked<'_>]) -> Result<Vec<Row>
         LEFT JOIN stigmergy.receipt c ON c.scope = o.scope AND c.request_id = o.request_id
         LEFT JOIN stigmergy.agent a ON a.workspace_id = o.workspace_id AND a.agent_id = o.agent_id
         LEFT JOIN stigmergy.marker m ON m.workspace_id = o.workspace_id AND m.marker_id = o.marker_id
-        LEFT JOIN stigmergy.rate r ON r.workspace_id = o.workspace_id AND r.author = o.author
-                                   AND r.region = coalesce(m.region, o.region)
-        LEFT JOIN stigmergy.region g ON g.workspace_id = o.workspace_id AND g.region = coalesce(m.region, o.region)
         LEFT JOIN LATERAL (
-            SELECT array_agg(t.agent_id) AS agents, array_agg(t.trust) AS trusts,
-                   array_agg(t.generosity) AS generosities, array_agg(t.health) AS healths,
-                   array_agg(t.quarantined AND (t.quarantine_ends_at IS NULL
-                             OR t.quarantine_ends_at > (SELECT stigmergy.now()))) AS quarantines
-            FROM stigmergy.standing t
-            WHERE t.workspace_id = o.workspace_id
-              AND t.agent_id = ANY (ARRAY[o.agent_id, m.placer] || m.transformed_by)
-        ) s ON true
+            SELECT t.accepted FROM stigmergy.rate t
+            WHERE t.workspace_id = o.workspace_id AND t.author = o.author AND t.region = coalesce(m.region, o.region)
+            OFFSET 0 -- by the whole key: as a join it might be by its first two columns, and read an author's every region
+        ) r ON true
+        LEFT JOIN LATERAL (
+            SELECT t.live_until FROM stigmergy.region t
+            WHERE t.workspace_id = o.workspace_id AND t.region = coalesce(m.region, o.region)
+            OFFSET 0
+        ) g ON true
+        LEFT JOIN stigmergy.standing s ON s.workspace_id = o.workspace_id AND s.agent_id = o.agent_id
         ORDER BY o.n
         "#,
         &workspaces as _,
@@ -150,7 +152,7 @@ impl TryFrom<Row> for Loaded {
             last_seq: row.last_seq,
             receipt: row.body_hash.take().zip(row.reply.take()),
             state: row.state.map(State::of),
-            standings: row.standings()?,
+            standing: row.standing()?,
             accepted: row.accepted.take().unwrap_or_default(),
             region_live_until: row.live_until,
             marker: row.marker()?,
@@ -159,21 +161,19 @@ impl TryFrom<Row> for Loaded {
 }
 
 impl Row {
-    fn standings(&mut self) -> Result<Vec<(AgentId, Standing)>, Error> {
-        let agents = self.agents.take().unwrap_or_default().into_iter();
-        let trusts = self.trusts.take().unwrap_or_default().into_iter();
-        let generosities = self.generosities.take().unwrap_or_default().into_iter();
-        let healths = self.healths.take().unwrap_or_default().into_iter();
-        let quarantines = self.quarantines.take().unwrap_or_default().into_iter();
-        let scores = trusts.zip(generosities).zip(healths);
-        agents
-            .zip(scores.zip(quarantines))
-            .map(|(agent, (((trust, generosity), health), quarantined))| {
-                let agent = AgentId::from_uuid(agent);
-                let standing = standing::of_row(agent, [trust, generosity, health], quarantined)?;
-                Ok((agent, standing))
-            })
-            .collect()
+    fn standing(&self) -> Result<Option<(AgentId, Standing)>, Error> {
+        let known = || {
+            let scores = [self.trust?, self.generosity?, self.health?];
+            Some((
+                AgentId::from_uuid(self.agent_id?),
+                scores,
+                self.quarantined?,
+            ))
+        };
+        let whole = known().map(|(agent, scores, quarantined)| {
+            Ok((agent, standing::of_row(agent, scores, quarantined)?))
+        });
+        whole.transpose()
     }
 
     /// A mark is there as a whole, or not at all.

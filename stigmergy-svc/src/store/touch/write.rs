@@ -1,7 +1,7 @@
 //! What a batch of touches changes, written at once.
 //!
-//! The first statement is for every batch; a new region, a replaced payload and a signal have one each, which most batches do
-//! without: a statement pays for every table it names.
+//! One statement is for every batch; marks that were there, a new region, a replaced payload and a signal have one each, of
+//! which most batches need few: a statement pays for every table it names, used or not.
 
 use std::fmt::Write as _;
 
@@ -13,6 +13,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::touched::{self, Touched};
 use crate::error::Error;
 use crate::store::event::Event;
 use crate::store::marker::Stored;
@@ -24,15 +25,6 @@ pub(crate) struct Window<'a> {
     pub(crate) author: &'a Author,
     pub(crate) region: &'a Region,
     pub(crate) accepted: &'a Accepted,
-}
-
-/// A mark as it is after the batch.
-#[derive(Clone, Debug)]
-pub(crate) struct Touched<'a> {
-    pub(crate) workspace: &'a WorkspaceId,
-    pub(crate) stored: &'a Stored,
-    /// Its payload is not the one that is stored.
-    pub(crate) is_rewritten: bool,
 }
 
 /// A payload that was replaced.
@@ -61,7 +53,9 @@ pub(crate) struct NewReceipt<'a> {
 pub(crate) struct Written<'a> {
     pub(crate) now: DateTime<Utc>,
     pub(crate) last_seqs: Vec<(&'a WorkspaceId, i64)>,
-    pub(crate) markers: Vec<Touched<'a>>,
+    /// Marks that are new, and those that were there.
+    pub(crate) placed: Vec<(&'a WorkspaceId, &'a Stored)>,
+    pub(crate) touched: Vec<Touched<'a>>,
     pub(crate) windows: Vec<Window<'a>>,
     pub(crate) events: &'a [(WorkspaceId, Event)],
     pub(crate) receipts: Vec<NewReceipt<'a>>,
@@ -70,18 +64,15 @@ pub(crate) struct Written<'a> {
     pub(crate) signals: Vec<outbox::Row>,
 }
 
-impl<'a> Touched<'a> {
-    fn payload(&'a self) -> Option<&'a str> {
-        self.stored.payload.as_deref().filter(|_| self.is_rewritten)
-    }
-}
-
 pub(crate) async fn write(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), Error> {
     if !written.regions.is_empty() {
         regions(conn, &written.regions).await?;
     }
     if !written.versions.is_empty() {
         versions(conn, written.versions).await?;
+    }
+    if !written.touched.is_empty() {
+        touched::write(conn, &written.touched).await?;
     }
     outbox::insert(conn, crate::store::SCHEMA, &written.signals).await?;
     touches(conn, written).await
@@ -138,7 +129,7 @@ async fn versions(conn: &mut PgConnection, versions: &[NewVersion]) -> Result<()
     Ok(())
 }
 
-/// Marks, windows, events, receipts, and the last number given out.
+/// New marks, windows, events, receipts, and the last number given out.
 #[expect(
     clippy::too_many_lines,
     reason = "one statement, and a list for each of its columns"
@@ -146,7 +137,7 @@ async fn versions(conn: &mut PgConnection, versions: &[NewVersion]) -> Result<()
 async fn touches(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), Error> {
     let Written {
         last_seqs,
-        markers,
+        placed,
         windows,
         events,
         receipts,
@@ -158,8 +149,8 @@ async fn touches(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), E
             INSERT INTO stigmergy.workspace (workspace_id, last_seq)
             SELECT * FROM unnest($1::text[], $2::bigint[])
             ON CONFLICT ON CONSTRAINT workspace_pk DO UPDATE SET last_seq = excluded.last_seq
-        ), marked AS (
-            INSERT INTO stigmergy.marker AS m
+        ), placed AS (
+            INSERT INTO stigmergy.marker
                 (workspace_id, marker_id, region, type, category, placed_by, placer, intensity, half_life_s, placed_at,
                  refreshed_at, expires_at, transformed_by, transformation_depth, version, payload, canonical, written_at)
             SELECT n.workspace_id, n.marker_id, n.region, n.type, split_part(n.type, '.', 1), n.placed_by, n.placer,
@@ -170,16 +161,6 @@ async fn touches(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), E
                         $16::text[], $17::timestamptz[])
                  AS n (workspace_id, marker_id, region, type, placed_by, placer, intensity, half_life_s, placed_at,
                        refreshed_at, expires_at, transformed_by, version, canonical, written_at)
-            ON CONFLICT ON CONSTRAINT marker_pk
-            DO UPDATE SET intensity = excluded.intensity, refreshed_at = excluded.refreshed_at,
-                          expires_at = excluded.expires_at, transformed_by = excluded.transformed_by,
-                          transformation_depth = excluded.transformation_depth, version = excluded.version,
-                          -- What was not rewritten does not travel: only depth tells a new payload from an old one.
-                          payload = CASE WHEN m.transformation_depth = excluded.transformation_depth
-                                         THEN m.payload ELSE excluded.payload END,
-                          canonical = CASE WHEN m.transformation_depth = excluded.transformation_depth
-                                           THEN m.canonical ELSE excluded.canonical END,
-                          written_at = excluded.written_at
         ), counted AS (
             INSERT INTO stigmergy.rate (workspace_id, author, region, accepted)
             SELECT n.workspace_id, n.author, n.region, n.accepted::timestamptz[]
@@ -198,25 +179,25 @@ async fn touches(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), E
         "#,
         &list(last_seqs, |(w, _)| w.as_str()) as _,
         &list(last_seqs, |(_, seq)| *seq),
-        &list(markers, |t| t.workspace.as_str()) as _,
-        &list(markers, |t| t.stored.marker.id.as_uuid()),
-        &list(markers, |t| t.stored.marker.region.as_str()) as _,
-        &list(markers, |t| t.stored.marker.kind.as_str()) as _,
-        &list(markers, |t| t.stored.marker.placed_by.to_string()),
-        &list(markers, |t| t.stored
+        &list(placed, |(w, _)| w.as_str()) as _,
+        &list(placed, |(_, s)| s.marker.id.as_uuid()),
+        &list(placed, |(_, s)| s.marker.region.as_str()) as _,
+        &list(placed, |(_, s)| s.marker.kind.as_str()) as _,
+        &list(placed, |(_, s)| s.marker.placed_by.to_string()),
+        &list(placed, |(_, s)| s
             .marker
             .placed_by
             .agent()
             .map(AgentId::as_uuid)) as _,
-        &list(markers, |t| t.stored.marker.intensity.as_millionths()),
-        &list(markers, |t| t.stored.marker.half_life.as_seconds()),
-        &list(markers, |t| t.stored.marker.placed_at),
-        &list(markers, |t| t.stored.marker.refreshed_at),
-        &list(markers, |t| t.stored.marker.expires_at()),
-        &list(markers, |t| array(t.stored.marker.transformed_by.iter())),
-        &list(markers, |t| t.stored.marker.version),
-        &list(markers, Touched::payload) as _,
-        &list(markers, |t| t.stored.written_at),
+        &list(placed, |(_, s)| s.marker.intensity.as_millionths()),
+        &list(placed, |(_, s)| s.marker.half_life.as_seconds()),
+        &list(placed, |(_, s)| s.marker.placed_at),
+        &list(placed, |(_, s)| s.marker.refreshed_at),
+        &list(placed, |(_, s)| s.marker.expires_at()),
+        &list(placed, |(_, s)| array(s.marker.transformed_by.iter())),
+        &list(placed, |(_, s)| s.marker.version),
+        &list(placed, |(_, s)| s.payload.as_deref()) as _,
+        &list(placed, |(_, s)| s.written_at),
         &list(windows, |w| w.workspace.as_str()) as _,
         &list(windows, |w| w.author.to_string()),
         &list(windows, |w| w.region.as_str()) as _,
@@ -255,12 +236,12 @@ async fn touches(conn: &mut PgConnection, written: &Written<'_>) -> Result<(), E
     Ok(())
 }
 
-fn list<'a, T, U>(items: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
+pub(super) fn list<'a, T, U>(items: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
     items.iter().map(of).collect()
 }
 
 /// The text of an array, since arrays of arrays do not pass `unnest`. Items that need no quotes only.
-fn array(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
+pub(super) fn array(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
     let mut text = "{".to_owned();
     for (place, item) in items.enumerate() {
         let comma = if place > 0 { "," } else { "" };
