@@ -34,7 +34,18 @@ pub enum Stress {
     /// It consumes without giving; how far below the threshold it is.
     Hoarding { intensity: Score },
     /// It gives, and is not well.
-    Overextension { intensity: Score },
+    Overextension,
+}
+
+impl Stress {
+    /// How loudly it is said.
+    #[must_use]
+    pub fn intensity(self) -> Score {
+        match self {
+            Self::Hoarding { intensity } => intensity,
+            Self::Overextension => clamped(OVEREXTENSION),
+        }
+    }
 }
 
 /// How an attempt of the agent ended.
@@ -52,7 +63,7 @@ pub struct Settlement {
 pub struct Change {
     /// The steps of the ledger, in order.
     pub entries: Vec<Entry>,
-    pub stress: Option<Stress>,
+    pub stress: Vec<Stress>,
     /// The share of its slots that the agent should use from now on, if that changed.
     pub advice: Option<Score>,
 }
@@ -143,18 +154,19 @@ impl Standing {
             reason: credit.reason(),
             ..step
         };
+        let mut stress = Vec::new();
+        if self.note_overextension(policy) {
+            entry.action = Action::OverextensionDetected;
+            stress.push(Stress::Overextension);
+        }
         let threshold = policy.hoarding_threshold;
-        let stress = if entry.after < entry.before && entry.after < threshold {
+        if entry.after < entry.before && entry.after < threshold {
             entry.action = Action::HoardingDetected;
-            Some(Stress::Hoarding {
+            stress.push(Stress::Hoarding {
                 intensity: hoarding(entry.after, threshold),
-            })
-        } else {
-            self.note_overextension(policy).inspect(|_| {
-                entry.action = Action::OverextensionDetected;
-            })
-        };
-        let advice = self.note_advice(stress);
+            });
+        }
+        let advice = self.note_advice(&stress);
         Change {
             entries: vec![entry],
             stress,
@@ -174,22 +186,24 @@ impl Standing {
         self.recent.push(settlement.outcome);
         self.vitals = self.vitals.heard(&Evidence {
             outcome: settlement.outcome,
-            ended_at: settlement.ended_at,
+            // A minute that is still to come would leave no room for those that are.
+            ended_at: settlement.ended_at.min(now),
             duration: settlement.duration,
             slots: settlement.slots,
             busy: settlement.busy,
         });
         let health = self.vitals.health();
-        let mut stress = None;
+        let mut stress = Vec::new();
         if health != self.health.score {
             let by = health.as_millionths() - self.health.score.as_millionths();
             let mut step = self.health.step(ScoreKind::Health, event, by);
-            stress = self.note_overextension(policy).inspect(|_| {
+            if self.note_overextension(policy) {
                 step.action = Action::OverextensionDetected;
-            });
+                stress.push(Stress::Overextension);
+            }
             entries.push(step);
         }
-        let advice = self.note_advice(stress);
+        let advice = self.note_advice(&stress);
         Change {
             entries,
             stress,
@@ -225,29 +239,25 @@ impl Standing {
         entries
     }
 
-    /// Stress on entering the state, whichever side moved; again only after leaving it.
-    fn note_overextension(&mut self, policy: &Policy) -> Option<Stress> {
+    /// Whether it has entered the state, whichever side moved; again only after leaving it.
+    fn note_overextension(&mut self, policy: &Policy) -> bool {
         let was = self.is_overextended;
         self.is_overextended = policy.overextension_check
             && self.generosity.score.as_millionths() > OVEREXTENDED_FROM
             && Band::of(self.health.score) < Band::Healthy;
-        (self.is_overextended && !was).then(|| Stress::Overextension {
-            intensity: clamped(OVEREXTENSION),
-        })
+        self.is_overextended && !was
     }
 
     /// Half of the slots from the day it overextends, all of them once it is healthy.
-    fn note_advice(&mut self, stress: Option<Stress>) -> Option<Score> {
-        match stress {
-            Some(Stress::Overextension { .. }) if !self.is_advised => {
-                self.is_advised = true;
-                Some(Score::ratio(1, 2))
-            }
-            _ if self.is_advised && Band::of(self.health.score) == Band::Healthy => {
-                self.is_advised = false;
-                Some(Score::ONE)
-            }
-            _ => None,
+    fn note_advice(&mut self, stress: &[Stress]) -> Option<Score> {
+        if stress.contains(&Stress::Overextension) && !self.is_advised {
+            self.is_advised = true;
+            Some(Score::ratio(1, 2))
+        } else if self.is_advised && Band::of(self.health.score) == Band::Healthy {
+            self.is_advised = false;
+            Some(Score::ONE)
+        } else {
+            None
         }
     }
 }

@@ -32,9 +32,10 @@ impl App {
         )
         .await?;
         let cursors: Vec<i64> = found.iter().map(|alert| alert.seq).collect();
-        let (found, next_page_token) = page.cut(found, |n| cursors[n]);
+        let wire = named(&mut conn, &found).await?;
+        let (alerts, next_page_token) = page.cut(wire, &cursors);
         Ok(wire::ListAlertsResponse {
-            alerts: named(&mut conn, &found).await?,
+            alerts,
             next_page_token,
         })
     }

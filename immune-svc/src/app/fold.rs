@@ -204,7 +204,8 @@ impl Fold {
         let Some(account) = self.book.change(&fact.key, fact.depth) else {
             return Action::None;
         };
-        let change = step(&mut account.standing, &policy, now);
+        let clock = account.clock(now);
+        let change = step(&mut account.standing, &policy, clock);
         let standing = &account.standing;
         let (gave, health) = (standing.generosity.seq, standing.health.seq);
         let action = change
@@ -220,16 +221,15 @@ impl Fold {
             self.count(fact, signal_type, fact.intensity, fact.cause.clone(), at);
         }
         // Heard here and now rather than through the outbox: they are for immune's own rules, and this transaction is theirs.
-        match change.stress {
-            Some(Stress::Hoarding { intensity }) => {
-                let cause = format!("hoarding:{gave}");
-                self.count(fact, "stress.context_hoarding", intensity, cause, at);
-            }
-            Some(Stress::Overextension { intensity }) => {
-                let cause = format!("overextension:{gave}:{health}");
-                self.count(fact, "stress.overextension", intensity, cause, at);
-            }
-            None => {}
+        for stress in change.stress {
+            let (signal_type, cause) = match stress {
+                Stress::Hoarding { .. } => ("stress.context_hoarding", format!("hoarding:{gave}")),
+                Stress::Overextension => (
+                    "stress.overextension",
+                    format!("overextension:{gave}:{health}"),
+                ),
+            };
+            self.count(fact, signal_type, stress.intensity(), cause, at);
         }
         action.unwrap_or_default()
     }
@@ -246,6 +246,8 @@ impl Fold {
         let Some(account) = self.book.account(&fact.key) else {
             return;
         };
+        // A signal from the future would put all others out of its window.
+        let at = at.min(self.book.now);
         let rules = self.rules.get(fact.key.workspace.as_str());
         let rules = rules.map_or(&[][..], Vec::as_slice);
         let mut is_counted = false;

@@ -132,13 +132,13 @@ impl App {
                 .await?;
         let names = store::agent::names(&mut conn, found.iter().map(|one| &one.key)).await?;
         let cursors: Vec<_> = found.iter().map(|one| (one.started_at, one.id)).collect();
-        let (found, next_page_token) = page.cut(found, |n| cursors[n]);
-        let named = |one: &Quarantine| {
+        let wire = found.iter().map(|one| {
             let name = names.get(&one.key).map_or("", String::as_str);
             convert::quarantine_to_wire(one, name)
-        };
+        });
+        let (quarantines, next_page_token) = page.cut(wire, &cursors);
         Ok(wire::ListQuarantinesResponse {
-            quarantines: found.iter().map(named).collect(),
+            quarantines,
             next_page_token,
         })
     }
@@ -147,13 +147,22 @@ impl App {
     pub(crate) async fn end_quarantines(&self) -> Result<bool, Error> {
         const MOST: i64 = 100;
         let due = store::standing::due(&self.pool, MOST).await?;
+        let mut failed = None;
         for key in &due {
-            database::retry_conflicts(ATTEMPTS, || self.end_quarantine(key)).await?;
+            // One that cannot be ended must not hold up the others.
+            if let Err(error) =
+                database::retry_conflicts(ATTEMPTS, || self.end_quarantine(key)).await
+            {
+                failed = Some(error);
+            }
         }
         if !due.is_empty() {
             self.relay.notify();
         }
-        Ok(i64::try_from(due.len()).is_ok_and(|found| found == MOST))
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(i64::try_from(due.len()).is_ok_and(|found| found == MOST)),
+        }
     }
 
     async fn end_quarantine(&self, key: &Key) -> Result<(), Error> {

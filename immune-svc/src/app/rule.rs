@@ -144,13 +144,13 @@ impl App {
             store::anomaly::list(&mut conn, workspace, agent, page.after, page.size + 1).await?;
         let names = store::agent::names(&mut conn, found.iter().map(|one| &one.key)).await?;
         let cursors: Vec<_> = found.iter().map(|one| (one.occurred_at, one.id)).collect();
-        let (found, next_page_token) = page.cut(found, |n| cursors[n]);
-        let anomalies = found.iter().map(|one| {
+        let wire = found.iter().map(|one| {
             let name = names.get(&one.key).map_or("", String::as_str);
             convert::anomaly_to_wire(one, name)
         });
+        let (anomalies, next_page_token) = page.cut(wire, &cursors);
         Ok(wire::ListAnomaliesResponse {
-            anomalies: anomalies.collect(),
+            anomalies,
             next_page_token,
         })
     }

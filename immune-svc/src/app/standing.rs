@@ -66,9 +66,10 @@ impl App {
             .map(|(_, key, account)| (key, account))
             .collect();
         let standings = shown(&mut conn, accounts).await?;
-        let (standings, next_page_token) = page.cut(standings, |n| cursors[n]);
+        let wire = standings.iter().map(convert::standing_to_wire);
+        let (standings, next_page_token) = page.cut(wire, &cursors);
         Ok(wire::ListStandingsResponse {
-            standings: standings.iter().map(convert::standing_to_wire).collect(),
+            standings,
             next_page_token,
         })
     }
@@ -95,10 +96,11 @@ impl App {
                 cursor
             })
             .collect();
-        let (steps, next_page_token) = page.cut(steps, |n| cursors[n]);
+        let wire = steps.iter().map(convert::step_to_wire);
+        let (entries, next_page_token) = page.cut(wire, &cursors);
         Ok(wire::ExplainStandingResponse {
             standing: Some(convert::standing_to_wire(&standing)),
-            entries: steps.iter().map(convert::step_to_wire).collect(),
+            entries,
             next_page_token,
         })
     }

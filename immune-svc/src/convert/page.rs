@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Utc};
+use prost::Message;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -13,6 +14,8 @@ const DEFAULT: i32 = 50;
 const MOST: i32 = 1_000;
 /// So much of the filter's hash stands before the cursor.
 const FILTER: usize = 8;
+/// Clients take replies of up to 4 MiB.
+const ROOM: usize = 3 * 1024 * 1024;
 
 /// The place of an item in its list.
 pub(crate) trait Cursor: Sized {
@@ -45,19 +48,27 @@ impl<C: Cursor> Page<C> {
         })
     }
 
-    /// The page's items, and the token with which the list goes on if more than the page holds were found.
-    pub(crate) fn cut<T>(
+    /// The page's items, and the token with which the list goes on if more were found than the page holds. A page that
+    /// would be too large for a reply is shorter.
+    pub(crate) fn cut<M: Message>(
         &self,
-        mut found: Vec<T>,
-        cursor: impl Fn(usize) -> C,
-    ) -> (Vec<T>, String) {
+        found: impl IntoIterator<Item = M>,
+        cursors: &[C],
+    ) -> (Vec<M>, String) {
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let token = match size.checked_sub(1) {
-            Some(last) if found.len() > size => self.token(&cursor(last)),
-            Some(_) | None => String::new(),
-        };
-        found.truncate(size);
-        (found, token)
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        for item in found.into_iter().take(size) {
+            bytes += item.encoded_len();
+            if bytes > ROOM && !items.is_empty() {
+                break;
+            }
+            items.push(item);
+        }
+        let shown = items.len();
+        let last = shown.checked_sub(1).filter(|_| shown < cursors.len());
+        let token = last.and_then(|last| cursors.get(last));
+        let token = token.map(|cursor| self.token(cursor)).unwrap_or_default();
+        (items, token)
     }
 
     fn token(&self, after: &C) -> String {
@@ -141,24 +152,40 @@ mod tests {
         Page::from_wire(size, token, &["alerts", "north"])
     }
 
+    /// The page of a list that counts down from 9, and the token after it.
+    fn cut(size: i32, found: &[i64]) -> (Vec<String>, String) {
+        let items = found.iter().map(i64::to_string);
+        page(size, "").unwrap().cut(items, found)
+    }
+
     #[test]
     fn a_token_leads_on_after_the_last_item_of_its_page() {
-        let (shown, token) = page(2, "").unwrap().cut(vec![9, 8, 7], |n| [9, 8, 7][n]);
+        let (shown, token) = cut(2, &[9, 8, 7]);
 
-        assert_eq!(shown, [9, 8]);
+        assert_eq!(shown, ["9", "8"]);
         assert_eq!(page(0, &token).unwrap().after, Some(8));
     }
 
     #[test]
     fn the_last_page_has_no_token() {
-        let (shown, token) = page(2, "").unwrap().cut(vec![9, 8], |n| [9, 8][n]);
+        assert_eq!(cut(2, &[9, 8]).1, "");
+        assert_eq!(cut(2, &[]).1, "");
+    }
 
-        assert_eq!((shown, token), (vec![9, 8], String::new()));
+    #[test]
+    fn a_page_that_would_be_too_large_is_shorter() {
+        let large = "x".repeat(1024 * 1024);
+        let items = (0..6).map(|_| large.clone());
+
+        let (shown, token) = page(5, "").unwrap().cut(items, &[9, 8, 7, 6, 5, 4]);
+
+        assert_eq!(shown.len(), 2);
+        assert_eq!(page(0, &token).unwrap().after, Some(8));
     }
 
     #[test]
     fn a_token_of_another_list_is_refused() {
-        let (_, token) = page(1, "").unwrap().cut(vec![9, 8], |n| [9, 8][n]);
+        let (_, token) = cut(1, &[9, 8]);
 
         for other in [&["alerts", "south"], &["rules", "north"]] {
             let refused = Page::<i64>::from_wire(0, &token, other);

@@ -23,7 +23,7 @@ pub(crate) fn standing_changed(
     let payload = StandingChanged {
         agent_id: key.agent.to_string(),
         seq: account.seq,
-        trust: standing.trust_at(now).as_f64(),
+        trust: account.trust_at(now).as_f64(),
         generosity: standing.generosity.score.as_f64(),
         health: standing.health.score.as_f64(),
         quarantined: account.stay.is_some(),

@@ -66,7 +66,7 @@ pub(crate) fn standing_to_wire(shown: &Shown) -> wire::Standing {
         agent_id: shown.key.agent.to_string(),
         workspace_id: shown.key.workspace.to_string(),
         name: shown.name.clone(),
-        trust: standing.trust_at(shown.at).as_f64(),
+        trust: account.trust_at(shown.at).as_f64(),
         generosity: standing.generosity.score.as_f64(),
         health: standing.health.score.as_f64(),
         health_band: band_to_wire(Band::of(standing.health.score)).into(),

@@ -6,7 +6,7 @@ mod row;
 use std::collections::BTreeMap;
 
 use cambium_immune::Standing;
-use cambium_kernel::WorkspaceId;
+use cambium_kernel::{Score, WorkspaceId};
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
@@ -54,6 +54,18 @@ impl Account {
             updated_at: now,
             changed_in: 0,
         }
+    }
+}
+
+impl Account {
+    /// The time by which its trust idles: that of an agent that has retired stands still.
+    pub(crate) fn clock(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.closed_at.map_or(now, |closed_at| closed_at.min(now))
+    }
+
+    /// Trust as it is at `now`.
+    pub(crate) fn trust_at(&self, now: DateTime<Utc>) -> Score {
+        self.standing.trust_at(self.clock(now))
     }
 }
 

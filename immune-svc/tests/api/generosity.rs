@@ -8,7 +8,7 @@ use tonic::{Code, Response};
 use uuid::Uuid;
 
 use crate::fixture::{self, field, reason};
-use crate::told::{NOON, again, agents, at, dead_end, on, placed, spawned, thanks};
+use crate::told::{again, agents, at, dead_end, noon, on, placed, spawned, thanks};
 
 fn contribution(giver: Uuid, receiver: Uuid, cause: &str) -> RecordContributionRequest {
     RecordContributionRequest {
@@ -17,7 +17,7 @@ fn contribution(giver: Uuid, receiver: Uuid, cause: &str) -> RecordContributionR
         agent_id: giver.to_string(),
         receiver_agent_id: receiver.to_string(),
         workflow_run_id: String::new(),
-        occur_time: Some(at(NOON)),
+        occur_time: Some(at(noon())),
         reason: String::new(),
     }
 }
@@ -129,7 +129,7 @@ async fn thanking_oneself_is_written_down_and_earns_nothing() {
 async fn a_pair_is_credited_three_times_a_utc_day() {
     let fixture = fixture::start().await;
     let [ada, bob, cy] = agents();
-    let next_day = NOON + 86_400;
+    let next_day = noon() + 86_400;
     let gifts: Vec<_> = (0..5).map(|_| thanks(ada, bob)).collect();
 
     fixture.deliver(&gifts).await;

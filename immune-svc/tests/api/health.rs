@@ -9,7 +9,7 @@ use cambium_testkit::{SignalSink, wait_until};
 use prost_types::Duration as Length;
 
 use crate::fixture;
-use crate::told::{NOON, agents, on, settled, thanks};
+use crate::told::{agents, noon, on, settled, thanks};
 
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -51,7 +51,7 @@ async fn ten_minutes_at_full_slots_take_a_fifth() {
     let [ada] = agents();
     let busy: Vec<_> = (0..2)
         .map(|_| {
-            let mut signal = on(settled(ada, TaskOutcome::Succeeded), NOON + 599);
+            let mut signal = on(settled(ada, TaskOutcome::Succeeded), noon() + 599);
             if let Some(Payload::TaskSettled(settled)) = &mut signal.payload {
                 settled.busy = settled.slots;
                 settled.duration = Some(Length {

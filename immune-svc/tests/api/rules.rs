@@ -11,7 +11,7 @@ use tonic::{Code, Response, Status};
 use uuid::Uuid;
 
 use crate::fixture::{self, Fixture, field, reason};
-use crate::told::{NOON, agents, dead_end, limited, on, settled, spawned, thanks};
+use crate::told::{agents, dead_end, limited, noon, on, settled, spawned, thanks};
 
 async fn rules(fixture: &Fixture) -> Vec<Rule> {
     let request = ListRulesRequest {
@@ -142,15 +142,15 @@ async fn three_stale_completions_in_five_minutes_fire_once_for_each_agent() {
 
     fixture
         .deliver(&[
-            on(stale(ada), NOON),
-            on(stale(ada), NOON + 299),
-            on(stale(bob), NOON),
-            on(stale(bob), NOON + 200),
+            on(stale(ada), noon()),
+            on(stale(ada), noon() + 299),
+            on(stale(bob), noon()),
+            on(stale(bob), noon() + 200),
         ])
         .await;
     assert!(fixture.anomalies().await.is_empty());
     fixture
-        .deliver(&[on(stale(ada), NOON + 300), on(stale(bob), NOON + 501)])
+        .deliver(&[on(stale(ada), noon() + 300), on(stale(bob), noon() + 501)])
         .await;
 
     let [anomaly] = fixture.anomalies().await.try_into().unwrap();
@@ -369,7 +369,7 @@ async fn anomalies_are_listed_by_agent_and_page() {
     let [ada, bob] = agents();
     put(&fixture, loafers()).await.unwrap();
     for n in 0..3 {
-        let signals = [ada, ada, bob, bob].map(|agent| on(dead_end(agent), NOON + n * 1_000));
+        let signals = [ada, ada, bob, bob].map(|agent| on(dead_end(agent), noon() + n * 1_000));
         fixture.deliver(&signals).await;
     }
 
@@ -397,7 +397,7 @@ async fn anomalies_are_listed_by_agent_and_page() {
 
     let times: Vec<i64> = seen
         .iter()
-        .map(|one| one.occur_time.unwrap().seconds - NOON)
+        .map(|one| one.occur_time.unwrap().seconds - noon())
         .collect();
     assert_eq!(times, [2_000, 1_000, 0]);
     assert!(seen.iter().all(|one| one.agent_id == ada.to_string()));

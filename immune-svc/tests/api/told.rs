@@ -1,5 +1,8 @@
 //! Signals as the other services would tell them.
 
+use std::sync::LazyLock;
+
+use cambium_kernel::{Clock as _, SystemClock};
 use cambium_proto::signal::v1::signal::Payload;
 use cambium_proto::signal::v1::{
     AgentRetired, AgentSpawned, DeadEnd, Gratitude, MarkerPlaced, RateLimited, Signal, SignalClass,
@@ -8,8 +11,15 @@ use cambium_proto::signal::v1::{
 use prost_types::{Duration, Timestamp};
 use uuid::Uuid;
 
-/// 2026-12-01, 12:00 UTC.
-pub(crate) const NOON: i64 = 1_796_126_400;
+/// When things happen unless a test says otherwise: yesterday at 12:00 UTC, in seconds since 1970.
+pub(crate) fn noon() -> i64 {
+    // Once, so that no test sees midnight pass.
+    static NOON: LazyLock<i64> = LazyLock::new(|| {
+        let today = SystemClock.now().timestamp().div_euclid(86_400);
+        today * 86_400 - 43_200
+    });
+    *NOON
+}
 
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp { seconds, nanos: 0 }
@@ -24,7 +34,7 @@ fn signal(source: &str, kind: &str, payload: Payload) -> Signal {
         workspace_id: "default".to_owned(),
         workflow_run_id: String::new(),
         source: source.to_owned(),
-        emit_time: Some(at(NOON)),
+        emit_time: Some(at(noon())),
         causal_depth: 0,
         traceparent: String::new(),
         payload: Some(payload),

@@ -182,11 +182,13 @@ proptest! {
                     && entry.after < entry.before
                     && entry.after.as_millionths() < 250_000
             });
-            let said = match change.stress {
-                Some(Stress::Hoarding { intensity }) => Some(intensity.as_millionths()),
-                Some(Stress::Overextension { .. }) | None => None,
-            };
-            prop_assert_eq!(said, fell.map(|entry| 4 * (250_000 - entry.after.as_millionths())));
+            let said: Vec<i32> = change.stress.iter()
+                .filter(|stress| **stress != Stress::Overextension)
+                .map(|stress| stress.intensity().as_millionths())
+                .collect();
+            let due: Vec<i32> =
+                fell.map(|entry| 4 * (250_000 - entry.after.as_millionths())).into_iter().collect();
+            prop_assert_eq!(said, due);
         }
     }
 
@@ -209,8 +211,8 @@ proptest! {
 
             let is = standing.generosity.score.as_millionths() > 800_000
                 && standing.health.score.as_millionths() < 700_000;
-            let said = matches!(change.stress, Some(Stress::Overextension { .. }));
-            prop_assert_eq!(said, is && !was);
+            let said = change.stress.iter().filter(|stress| **stress == Stress::Overextension).count();
+            prop_assert_eq!(said, usize::from(is && !was));
             prop_assert_eq!(standing.is_overextended, is);
             was = is;
         }
@@ -226,7 +228,7 @@ fn from_the_start_five_gifts_make_two_thirds_and_thirteen_dead_ends_a_hoarder() 
         giver.contribute(Credit::Given, &policy);
     }
     let said: Vec<_> = (0..13)
-        .filter_map(|_| taker.consume(&policy).stress)
+        .flat_map(|_| taker.consume(&policy).stress)
         .collect();
 
     assert_eq!(giver.generosity.score, clamped(650_000));
@@ -245,7 +247,7 @@ fn at_the_bottom_nothing_steps_down() {
 
     let change = standing.consume(&policy);
 
-    assert_eq!(change.stress, None);
+    assert_eq!(change.stress, []);
     assert_eq!(change.entries[0].delta, -20_000);
     assert_eq!(change.entries[0].action, Action::None);
 }
@@ -264,7 +266,7 @@ fn the_overextended_get_half_their_slots_until_they_are_healthy() {
         .chain([Outcome::Succeeded; 12]);
     for outcome in outcomes {
         let change = standing.settle(&settled(outcome), &policy, at(60));
-        said.extend(change.stress.map(|_| "stress"));
+        said.extend(change.stress.iter().map(|_| "stress"));
         said.extend(change.advice.map(|share| {
             if share == Score::ONE {
                 "all slots"
@@ -275,6 +277,28 @@ fn the_overextended_get_half_their_slots_until_they_are_healthy() {
     }
 
     assert_eq!(said, ["stress", "half the slots", "all slots"]);
+}
+
+#[test]
+fn falling_far_ends_overextension_too() {
+    let steep = Policy {
+        consumption_penalty: clamped(700_000),
+        ..Policy::default()
+    };
+    let mut standing = Standing {
+        generosity: Track::at(clamped(900_000)),
+        ..Standing::new(at(0))
+    };
+    for _ in 0..12 {
+        standing.settle(&settled(Outcome::Failed), &steep, at(60));
+    }
+    assert!(standing.is_overextended);
+
+    let change = standing.consume(&steep);
+
+    let intensity = clamped(200_000);
+    assert_eq!(change.stress, [Stress::Hoarding { intensity }]);
+    assert!(!standing.is_overextended);
 }
 
 #[test]
@@ -291,8 +315,8 @@ fn giving_on_while_unwell_overextends_from_the_other_side() {
 
     let change = standing.contribute(Credit::Given, &policy);
 
-    let intensity = clamped(700_000);
-    assert_eq!(change.stress, Some(Stress::Overextension { intensity }));
+    assert_eq!(change.stress, [Stress::Overextension]);
+    assert_eq!(change.stress[0].intensity(), clamped(700_000));
     assert_eq!(change.entries[0].action, Action::OverextensionDetected);
     assert_eq!(change.advice, Some(Score::ratio(1, 2)));
 }

@@ -73,7 +73,9 @@ pub(crate) async fn list(
         FROM immune.standing s
         CROSS JOIN LATERAL (
             SELECT CASE $2
-                WHEN 'trust' THEN immune.drifted(s.trust, s.trust_start, s.trust_moved_at, immune.now())
+                WHEN 'trust' THEN immune.drifted(
+                    s.trust, s.trust_start, s.trust_moved_at, least(s.closed_at, immune.now())
+                )
                 WHEN 'health' THEN s.health
                 ELSE s.generosity
             END AS score
