@@ -106,11 +106,16 @@ pub(crate) async fn forget(conn: &mut PgConnection, limit: i64) -> Result<u64, E
         r#"
         DELETE FROM stigmergy.region r
         USING (
-            SELECT workspace_id, region FROM stigmergy.region
-            WHERE live_until <= (SELECT stigmergy.now())
-            ORDER BY live_until
+            SELECT g.workspace_id, g.region FROM stigmergy.region g
+            WHERE g.live_until <= (SELECT stigmergy.now())
+              -- Silent, but not yet noticed: should the clock go back, it speaks again.
+              AND NOT EXISTS (
+                  SELECT FROM stigmergy.marker m
+                  WHERE m.workspace_id = g.workspace_id AND m.region = g.region AND m.faded_at IS NULL
+              )
+            ORDER BY g.live_until
             LIMIT $1
-            FOR UPDATE SKIP LOCKED -- whoever holds it makes it live longer, or forgets it too
+            FOR UPDATE OF g SKIP LOCKED -- whoever holds it makes it live longer, or forgets it too
         ) old
         WHERE r.workspace_id = old.workspace_id AND r.region = old.region
           AND r.live_until <= (SELECT stigmergy.now())
