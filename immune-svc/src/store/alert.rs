@@ -108,7 +108,8 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT * FROM immune.alert
+        SELECT workspace_id, seq, alert_id, source, agent_id, severity, text, raised_at, acknowledged_at, acknowledged_by
+        FROM immune.alert
         WHERE workspace_id = $1 AND seq < $2 AND ($3 OR acknowledged_at IS NULL)
         ORDER BY seq DESC
         LIMIT $4
@@ -132,7 +133,13 @@ pub(crate) async fn after(
 ) -> Result<Vec<Alert>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        r#"SELECT * FROM immune.alert WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"#,
+        r#"
+        SELECT workspace_id, seq, alert_id, source, agent_id, severity, text, raised_at, acknowledged_at, acknowledged_by
+        FROM immune.alert
+        WHERE workspace_id = $1 AND seq > $2
+        ORDER BY seq
+        LIMIT $3
+        "#,
         workspace.as_str(),
         after,
         most,
@@ -156,7 +163,7 @@ pub(crate) async fn acknowledge(
             acknowledged_at = coalesce(acknowledged_at, immune.now()),
             acknowledged_by = CASE WHEN acknowledged_at IS NULL THEN $3 ELSE acknowledged_by END
         WHERE alert_id = $2 AND workspace_id = $1
-        RETURNING *
+        RETURNING workspace_id, seq, alert_id, source, agent_id, severity, text, raised_at, acknowledged_at, acknowledged_by
         "#,
         workspace.as_str(),
         id,

@@ -68,7 +68,8 @@ pub(crate) async fn list(
 ) -> Result<Vec<Anomaly>, Error> {
     let rows = sqlx::query!(
         r#"
-        SELECT * FROM immune.anomaly
+        SELECT anomaly_id, workspace_id, agent_id, rule_id, severity, response, is_dry_run, detail, occurred_at
+        FROM immune.anomaly
         WHERE workspace_id = $1
           AND ($2::uuid IS NULL OR agent_id = $2)
           AND ($3::timestamptz IS NULL OR (occurred_at, anomaly_id) < ($3, $4::uuid))

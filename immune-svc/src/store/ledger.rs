@@ -196,7 +196,8 @@ pub(crate) async fn page(
 ) -> Result<Vec<Step>, Error> {
     let rows = sqlx::query!(
         r#"
-        SELECT l.*
+        SELECT l.score, l.seq, l.row_no, l.event, l.cause_id, l.before, l.delta, l.after, l.policy_version, l.action,
+               l.reason, l.counterpart_id, l.run_id, l.occurred_at, l.recorded_at
         FROM (VALUES (1::smallint, $3::bigint), (2::smallint, $4::bigint), (3::smallint, $5::bigint)) AS asked (score, below)
         CROSS JOIN LATERAL (
             SELECT * FROM immune.ledger l

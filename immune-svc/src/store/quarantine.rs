@@ -90,7 +90,12 @@ pub(crate) async fn by_ids(
 ) -> Result<Vec<Quarantine>, Error> {
     let rows = sqlx::query_as!(
         Row,
-        r#"SELECT * FROM immune.quarantine WHERE quarantine_id = ANY ($1)"#,
+        r#"
+        SELECT quarantine_id, workspace_id, agent_id, reason, actor, started_at, ends_at, is_active, count, over_cap,
+               release_reason
+        FROM immune.quarantine
+        WHERE quarantine_id = ANY ($1)
+        "#,
         ids,
     )
     .fetch_all(conn)
@@ -109,7 +114,9 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT * FROM immune.quarantine
+        SELECT quarantine_id, workspace_id, agent_id, reason, actor, started_at, ends_at, is_active, count, over_cap,
+               release_reason
+        FROM immune.quarantine
         WHERE workspace_id = $1 AND ($2 OR is_active)
           AND ($3::timestamptz IS NULL OR (started_at, quarantine_id) < ($3, $4::uuid))
         ORDER BY started_at DESC, quarantine_id DESC

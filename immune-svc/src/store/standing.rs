@@ -78,7 +78,10 @@ pub(crate) async fn lock<'a>(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT s.*
+        SELECT s.workspace_id, s.agent_id, s.trust, s.trust_start, s.trust_moved_at, s.trust_seq, s.generosity,
+               s.generosity_seq, s.health, s.health_seq, s.failures, s.losses, s.busy_minute, s.busy_ms, s.recent,
+               s.settled, s.is_overextended, s.is_advised, s.advice_seq, s.is_draining, s.closed_at, s.quarantine_id,
+               s.quarantine_until, s.quarantine_count, s.seq, s.updated_at, s.changed_in
         FROM unnest($1::text[], $2::uuid[]) AS asked (workspace_id, agent_id)
         JOIN immune.standing s ON s.workspace_id = asked.workspace_id AND s.agent_id = asked.agent_id
         ORDER BY s.workspace_id COLLATE "C", s.agent_id
@@ -185,16 +188,32 @@ async fn write(
 }
 
 pub(crate) async fn by_key(conn: &mut PgConnection, key: &Key) -> Result<Option<Account>, Error> {
-    let row = sqlx::query_as!(
+    let mut found = by_ids(conn, &key.workspace, &[key.agent.as_uuid()]).await?;
+    Ok(found.pop().map(|(_, account)| account))
+}
+
+/// Those of these agents that there are.
+async fn by_ids(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    agents: &[Uuid],
+) -> Result<Vec<(Key, Account)>, Error> {
+    let rows = sqlx::query_as!(
         Row,
-        r#"SELECT * FROM immune.standing WHERE workspace_id = $1 AND agent_id = $2"#,
-        key.workspace.as_str(),
-        key.agent.as_uuid(),
+        r#"
+        SELECT s.workspace_id, s.agent_id, s.trust, s.trust_start, s.trust_moved_at, s.trust_seq, s.generosity,
+               s.generosity_seq, s.health, s.health_seq, s.failures, s.losses, s.busy_minute, s.busy_ms, s.recent,
+               s.settled, s.is_overextended, s.is_advised, s.advice_seq, s.is_draining, s.closed_at, s.quarantine_id,
+               s.quarantine_until, s.quarantine_count, s.seq, s.updated_at, s.changed_in
+        FROM immune.standing s
+        WHERE s.workspace_id = $1 AND s.agent_id = ANY ($2)
+        "#,
+        workspace.as_str(),
+        agents,
     )
-    .fetch_optional(conn)
+    .fetch_all(conn)
     .await?;
-    let found = row.map(Row::account).transpose()?;
-    Ok(found.map(|(_, account)| account))
+    rows.into_iter().map(Row::account).collect()
 }
 
 /// The agent that bears the name, the living before the retired.
@@ -203,10 +222,9 @@ pub(crate) async fn by_name(
     workspace: &WorkspaceId,
     name: &str,
 ) -> Result<Option<(Key, Account)>, Error> {
-    let row = sqlx::query_as!(
-        Row,
+    let row = sqlx::query!(
         r#"
-        SELECT s.*
+        SELECT s.agent_id
         FROM immune.agent a
         JOIN immune.standing s ON s.workspace_id = a.workspace_id AND s.agent_id = a.agent_id
         WHERE a.workspace_id = $1 AND a.name = $2
@@ -216,13 +234,15 @@ pub(crate) async fn by_name(
         workspace.as_str(),
         name,
     )
-    .fetch_optional(conn)
+    .fetch_optional(&mut *conn)
     .await?;
-    row.map(Row::account).transpose()
+    match row {
+        Some(row) => Ok(by_ids(conn, workspace, &[row.agent_id]).await?.pop()),
+        None => Ok(None),
+    }
 }
 
-/// Standings changed in this transaction or a later one, at most so many, the earliest first; and the oldest
-/// transaction that this look could not see.
+/// Standings that this transaction or a later one has changed, the earliest first, at most so many.
 pub(crate) async fn changed_since(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
@@ -233,7 +253,10 @@ pub(crate) async fn changed_since(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT s.*
+        SELECT s.workspace_id, s.agent_id, s.trust, s.trust_start, s.trust_moved_at, s.trust_seq, s.generosity,
+               s.generosity_seq, s.health, s.health_seq, s.failures, s.losses, s.busy_minute, s.busy_ms, s.recent,
+               s.settled, s.is_overextended, s.is_advised, s.advice_seq, s.is_draining, s.closed_at, s.quarantine_id,
+               s.quarantine_until, s.quarantine_count, s.seq, s.updated_at, s.changed_in
         FROM immune.standing s
         WHERE s.workspace_id = $1 AND s.changed_in >= $2 AND (s.changed_in, s.agent_id) > ($3, $4)
         ORDER BY s.changed_in, s.agent_id

@@ -24,7 +24,7 @@ async fn list(fixture: &Fixture, include_ended: bool) -> Vec<Quarantine> {
     reply.unwrap().into_inner().quarantines
 }
 
-/// Two who share nothing, so that no cap stands in the way.
+/// One who shares nothing, so that no cap stands in the way.
 async fn hermit(fixture: &Fixture) -> Uuid {
     let [ada] = agents();
     fixture.deliver(&[spawned(ada, "ada", &[])]).await;

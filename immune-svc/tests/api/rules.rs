@@ -161,6 +161,21 @@ async fn three_stale_completions_in_five_minutes_fire_once_for_each_agent() {
 }
 
 #[tokio::test]
+async fn a_signal_of_tomorrow_puts_none_of_today_out_of_its_window() {
+    let fixture = fixture::start().await;
+    let [ada] = agents();
+    let now = noon() + 2 * 86_400;
+
+    fixture
+        .deliver(&[on(stale(ada), now + 86_400), on(stale(ada), now)])
+        .await;
+    fixture.deliver(&[on(stale(ada), now + 9_999)]).await;
+
+    // All three count as of now.
+    assert_eq!(fixture.anomalies().await.len(), 1);
+}
+
+#[tokio::test]
 async fn spam_puts_in_quarantine() {
     let fixture = fixture::start().await;
     let [ada, bob] = agents();

@@ -4,7 +4,7 @@ use cambium_kernel::{Score, WorkspaceId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Account, Row};
+use super::{Account, by_ids};
 use crate::error::Error;
 use crate::store::Key;
 
@@ -116,20 +116,4 @@ pub(crate) async fn list(
             Some((row.score, key, account))
         })
         .collect())
-}
-
-async fn by_ids(
-    conn: &mut PgConnection,
-    workspace: &WorkspaceId,
-    agents: &[Uuid],
-) -> Result<Vec<(Key, Account)>, Error> {
-    let rows = sqlx::query_as!(
-        Row,
-        r#"SELECT * FROM immune.standing WHERE workspace_id = $1 AND agent_id = ANY ($2)"#,
-        workspace.as_str(),
-        agents,
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter().map(Row::account).collect()
 }
