@@ -7,36 +7,38 @@ use cambium_proto::genesis::v1::GetAgentRequest;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// As many as a page of a table may name; the rest keep their ids.
-const MOST: usize = 50;
+/// Calls at once.
+const AT_ONCE: usize = 16;
+/// As many as a table may name; the rest keep their ids.
+const MOST: usize = 1_000;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// Asks genesis, once for each, all at once.
+    /// Asks genesis, once for each.
     pub(crate) async fn of<'a>(
         connection: &Connection,
         workspace: &str,
         ids: impl Iterator<Item = &'a str>,
     ) -> Self {
         let ids: BTreeSet<&str> = ids.filter(|id| Uuid::try_parse(id).is_ok()).collect();
-        let mut asks = JoinSet::new();
-        for id in ids.into_iter().take(MOST) {
-            let request = GetAgentRequest {
-                workspace_id: workspace.to_owned(),
-                agent_id: id.to_owned(),
-                name: String::new(),
-            };
-            let mut agents = connection.agents();
-            asks.spawn(async move { agents.get_agent(request).await });
-        }
+        let ids: Vec<&str> = ids.into_iter().take(MOST).collect();
         let mut names = BTreeMap::new();
-        while let Some(asked) = asks.join_next().await {
-            let agent = asked.ok().and_then(Result::ok);
-            if let Some(agent) = agent.and_then(|reply| reply.into_inner().agent) {
-                names.insert(agent.agent_id, agent.name);
+        for ids in ids.chunks(AT_ONCE) {
+            let mut asks = JoinSet::new();
+            for id in ids {
+                let request = GetAgentRequest {
+                    workspace_id: workspace.to_owned(),
+                    agent_id: (*id).to_owned(),
+                    name: String::new(),
+                };
+                let mut agents = connection.agents();
+                asks.spawn(async move { agents.get_agent(request).await });
             }
+            let replies = asks.join_all().await.into_iter().filter_map(Result::ok);
+            let agents = replies.filter_map(|reply| reply.into_inner().agent);
+            names.extend(agents.map(|agent| (agent.agent_id, agent.name)));
         }
         Self(names)
     }

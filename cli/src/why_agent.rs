@@ -93,7 +93,11 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
 }
 
 fn told(reply: &ExplainStandingResponse, args: &Args, names: &Names, flags: &str) -> String {
-    let mut lines: Vec<String> = reply.standing.iter().map(headline).collect();
+    let mut lines: Vec<String> = reply
+        .standing
+        .iter()
+        .map(|it| headline(it, &args.agent))
+        .collect();
     if reply.entries.is_empty() {
         lines.push("  nothing has moved it yet".to_owned());
     } else {
@@ -104,11 +108,13 @@ fn told(reply: &ExplainStandingResponse, args: &Args, names: &Names, flags: &str
     lines.join("\n")
 }
 
-fn headline(standing: &Standing) -> String {
+/// Facts of an agent may come before its name: then it is called as it was asked for.
+fn headline(standing: &Standing, asked: &str) -> String {
     let badges = standing::badges(standing);
+    let name = Some(standing.name.as_str()).filter(|name| !name.is_empty());
     format!(
         "{}: trust {}, generosity {}, health {}{}",
-        standing.name,
+        name.unwrap_or(asked),
         bar(standing.trust),
         bar(standing.generosity),
         standing::health(standing),

@@ -14,6 +14,7 @@ use tonic::{Code, Status};
 use super::Moved;
 use crate::ask::ask;
 use crate::context::hint;
+use crate::names::Names;
 
 /// How long what a run sent may take to be applied.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -47,7 +48,11 @@ pub(super) async fn read(
         }
         sleep(BETWEEN).await;
     }
-    let mut moved: Vec<Moved> = books.into_values().filter_map(Book::moved).collect();
+    let names = Names::of(connection, &run.workspace_id, books.keys().copied()).await;
+    let moved = books
+        .into_iter()
+        .filter_map(|(agent, book)| book.moved(names.name(agent)));
+    let mut moved: Vec<Moved> = moved.collect();
     moved.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
     Ok(moved)
 }
@@ -120,13 +125,14 @@ impl Book {
         self.rows += i64::try_from(own.count()).unwrap_or(i64::MAX);
     }
 
-    fn moved(self) -> Option<Moved> {
+    /// Genesis knows best what an agent is called; facts of it may have come before its name.
+    fn moved(self, name: &str) -> Option<Moved> {
         let standing = self.standing?;
         Some(Moved {
+            name: name.to_owned(),
             generosity_before: self.before.unwrap_or(standing.generosity),
             generosity_after: standing.generosity,
             trust: standing.trust,
-            name: standing.name,
         })
     }
 }
@@ -157,7 +163,6 @@ mod tests {
     fn book() -> Book {
         Book {
             standing: Some(Standing {
-                name: "ada".to_owned(),
                 generosity: 0.59,
                 trust: 0.5,
                 ..Standing::default()
@@ -174,7 +179,7 @@ mod tests {
         book.enter(&[entry(5, 0.59, "r2"), entry(4, 0.59, "r1")], "r1");
 
         assert_eq!((book.read, book.rows), (5, 3));
-        let moved = book.moved().unwrap();
+        let moved = book.moved("ada").unwrap();
         assert_eq!(
             (moved.generosity_before, moved.generosity_after),
             (0.53, 0.59)
@@ -183,10 +188,10 @@ mod tests {
 
     #[test]
     fn an_agent_that_nothing_moved_is_as_it_was() {
-        let moved = book().moved().unwrap();
+        let moved = book().moved("ada").unwrap();
 
         assert_eq!(moved.generosity_before, moved.generosity_after);
-        assert_eq!(Book::default().moved(), None);
+        assert_eq!(Book::default().moved("ada"), None);
     }
 
     #[test]

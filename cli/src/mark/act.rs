@@ -52,6 +52,9 @@ pub(super) async fn place(args: Place, context: &Context) -> anyhow::Result<Exit
     context.print(&reply, |reply| {
         told("placed", &reply.marker.clone().unwrap_or_default())
     })?;
+    if reply.faded {
+        hint("so low an intensity has faded at once: nobody will sense it");
+    }
     if reply.capped {
         hint("no mark is louder than 0.8: so loud it was placed");
     }

@@ -75,7 +75,9 @@ pub(super) async fn sense(args: Sense, context: &Context) -> anyhow::Result<Exit
     let names = names(context, reply.markers.iter()).await?;
     context.print(&reply, |reply| listed(&reply.markers, &names))?;
     if reply.more && !context.globals.json {
-        hint("there are more: raise --limit (at most 500) or --min-intensity");
+        hint(
+            "there are more: raise --limit (at most 500) or --min-intensity, or name what you look for",
+        );
     }
     Ok(Exit::Done)
 }
@@ -204,12 +206,18 @@ pub(super) struct Lineage {
 
 pub(super) async fn lineage(args: Lineage, context: &Context) -> anyhow::Result<Exit> {
     let connection = context.connection().await?;
-    let request = GetLineageRequest {
+    let mut request = GetLineageRequest {
         workspace_id: context.workspace(),
         marker_id: args.which.id(&connection, context).await?,
         from_depth: 0,
     };
-    let reply = ask!(connection, markers.get_lineage(request))?;
+    let mut reply = ask!(connection, markers.get_lineage(request.clone()))?;
+    while reply.more {
+        request.from_depth = reply.versions.last().map_or(0, |last| last.depth + 1);
+        let further = ask!(connection, markers.get_lineage(request.clone()))?;
+        reply.versions.extend(further.versions);
+        reply.more = further.more;
+    }
     let names = if context.globals.json {
         Names::default()
     } else {
@@ -261,6 +269,9 @@ pub(super) async fn gradient(args: Gradient, context: &Context) -> anyhow::Resul
             reply.regions.iter().map(slope),
         )
     })?;
+    if reply.more && !context.globals.json {
+        hint("there are more: these have the strongest marks");
+    }
     Ok(Exit::Done)
 }
 
