@@ -49,7 +49,7 @@ impl MarkerService for Marks {
         *self.kept.lock().unwrap() = Some(marker.clone());
         Ok(Response::new(PlaceMarkerResponse {
             marker: Some(marker),
-            capped: false,
+            ..PlaceMarkerResponse::default()
         }))
     }
 
