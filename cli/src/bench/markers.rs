@@ -75,7 +75,7 @@ struct Among {
 const GOALS: [Goal; 3] = [
     Goal::at_least("/touches_per_upsert", 0.7),
     Goal::at_least("/senses_per_select", 0.5),
-    Goal::at_most("/dead_slowdown", 1.5),
+    Goal::at_most("/dead_slowdown", 1.3),
 ];
 
 pub(super) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
