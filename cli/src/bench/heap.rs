@@ -6,6 +6,8 @@ use sqlx::PgPool;
 /// The regions of the live ones lie under it.
 pub(super) const PREFIX: &str = "heap";
 pub(super) const LIVE: u32 = 1_000;
+/// Marks of one statement: a pool lets none of them take longer than 5 s.
+const STEP: usize = 20_000;
 
 /// A thousand live marks in ten regions.
 pub(super) async fn live(pool: &PgPool, workspace: &str) -> anyhow::Result<()> {
@@ -37,10 +39,13 @@ pub(super) async fn dead(pool: &PgPool, workspace: &str, count: u32) -> anyhow::
                now - interval '2 days', now - interval '1 day',
                CASE WHEN n % 4 < 2 THEN now - interval '1 hour' ELSE now + interval '1 day' END,
                1, now, CASE n % 4 WHEN 1 THEN now END
-        FROM generate_series(1, $2) AS n, stigmergy.now() AS now";
+        FROM generate_series($2, $3) AS n, stigmergy.now() AS now";
     let count = i32::try_from(count)?;
-    let marks = sqlx::query(marks).bind(workspace).bind(count);
-    marks.execute(pool).await?;
+    for from in (1..=count).step_by(STEP) {
+        let to = count.min(from.saturating_add(i32::try_from(STEP)? - 1));
+        let marks = sqlx::query(marks).bind(workspace).bind(from).bind(to);
+        marks.execute(pool).await?;
+    }
     settle(pool).await
 }
 
