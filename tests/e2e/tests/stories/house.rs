@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod actor;
 pub(crate) mod desk;
 pub(crate) mod graphs;
+mod ground;
 pub(crate) mod judge;
 mod process;
 mod replica;
@@ -20,11 +21,7 @@ use cambium_client::{Connection, Options, StaticToken};
 use cambium_e2e::hand::{Hand, WORKSPACE};
 use cambium_proto::signal::v1::signal_service_client::SignalServiceClient;
 use cambium_proto::signal::v1::{AgentSpawned, DeliverRequest, Signal, signal::Payload};
-use cambium_service_kit::config::Secret;
-use cambium_service_kit::database::{self, PoolOptions};
-use cambium_service_kit::migrate;
-use cambium_service_kit::postgres::{Listen, Options as PostgresOptions, Private};
-use cambium_service_kit::token::{Issuer, SigningKey};
+use cambium_service_kit::postgres::Private;
 use cambium_testkit::{Keys, wait_until};
 use futures::future::join_all;
 use nix::sys::signal::{Signal as Kill, kill};
@@ -34,6 +31,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use desk::Desk;
+use ground::{furnish, settings, start_postgres};
 use judge::Judge;
 use replica::Replica;
 
@@ -338,81 +336,4 @@ fn open(url: &str, token: &str) -> Connection {
     };
     let tokens = Arc::new(StaticToken::new(token));
     Connection::open(url, tokens, options).unwrap()
-}
-
-/// Keys where processes find them. Answers where the public ones are.
-fn furnish(folder: &TempDir, keys: &Keys, services: &[&'static str]) -> String {
-    let mut bundle = keys.bundle();
-    let own = services.iter().map(|name| {
-        let key = SigningKey::generate(&format!("{name}-service-1"), Issuer::Service).unwrap();
-        (format!("{name}-service.key"), key)
-    });
-    let hypha = SigningKey::generate("hypha-1", Issuer::Hypha).unwrap();
-    for (file, key) in own.chain([("hypha.key".to_owned(), hypha)]) {
-        key.save(&folder.path().join(file)).unwrap();
-        bundle = bundle.with(key.public());
-    }
-    let path = folder.path().join("bundle.json");
-    bundle.save(&path).unwrap();
-    path.display().to_string()
-}
-
-/// What a service's environment says of itself and of whom it tells.
-fn settings(
-    name: &str,
-    folder: &TempDir,
-    postgres: &Private,
-    doors: &BTreeMap<&'static str, String>,
-) -> Vec<(String, String)> {
-    let upper = name.to_uppercase();
-    let file = |file: String| folder.path().join(file).display().to_string();
-    let own = vec![
-        (
-            format!("{upper}_DATABASE_URL"),
-            postgres.url(name, "postgres"),
-        ),
-        (format!("{upper}_KEY"), file(format!("{name}.key"))),
-        (
-            format!("{upper}_SERVICE_KEY"),
-            file(format!("{name}-service.key")),
-        ),
-    ];
-    let told = doors.iter().filter(|(other, _)| **other != name);
-    let told = told.map(|(other, url)| {
-        let other = other.to_uppercase();
-        (format!("{upper}_{other}_ADDR"), url.clone())
-    });
-    own.into_iter().chain(told).collect()
-}
-
-async fn start_postgres(
-    folder: &TempDir,
-    durable: bool,
-    services: &[&'static str],
-) -> (Private, PgPool) {
-    let options = PostgresOptions {
-        folder: folder.path().join("postgres"),
-        durable,
-        listen: Listen::Loopback,
-    };
-    let started = tokio::task::spawn_blocking(move || Private::start(options)).await;
-    let postgres = started.unwrap().unwrap();
-    let superuser = Secret::new(postgres.superuser_url("postgres"));
-    let options = PoolOptions {
-        max: 3,
-        service: "stories",
-    };
-    let pool = database::connect(&superuser, options).unwrap();
-    for name in services {
-        let migrator = match *name {
-            "hypha" => &hypha_svc::MIGRATOR,
-            "immune" => &immune_svc::MIGRATOR,
-            "stigmergy" => &stigmergy_svc::MIGRATOR,
-            other => panic!("no story knows {other}"),
-        };
-        let migrated = migrate::apply(&pool, name, migrator, name).await;
-        migrated.unwrap();
-        postgres.admit(&pool, name).await.unwrap();
-    }
-    (postgres, pool)
 }
