@@ -30,5 +30,5 @@ pub(crate) struct App {
     pub(crate) key: Arc<SigningKey>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stop: Stop,
-    pub(crate) watchers: watch::Watchers,
+    pub(crate) watchers: cambium_service_kit::watchers::Watchers,
 }

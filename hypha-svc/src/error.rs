@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cambium_kernel::{ErrorKind, Failure, RunId};
 use cambium_service_kit::token::TokenError;
-use cambium_service_kit::{batch, call, database, receipt, status};
+use cambium_service_kit::{batch, call, database, receipt, status, watchers};
 use tonic::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +67,8 @@ pub(crate) enum Error {
     TooOld { asked: i64, lowest: i64 },
     #[error("the watcher fell behind at sequence {0}")]
     SlowWatcher(i64),
-    #[error("16 watches are open already: end one first")]
-    TooManyWatches,
+    #[error(transparent)]
+    Watches(#[from] watchers::TooMany),
     #[error("the page token is not one of this list's")]
     PageToken,
     #[error("version {0} of the weights is not the latest: read them again")]
@@ -121,6 +121,7 @@ impl Error {
             Self::Receipt(error) => Some(error),
             Self::Database(error) => Some(error),
             Self::Full(error) => Some(error),
+            Self::Watches(error) => Some(error),
             _ => None,
         }
     }
@@ -160,9 +161,7 @@ impl Failure for Error {
             Self::TokenRanOut => ErrorKind::Unauthenticated,
             Self::KeyTaken(_) => ErrorKind::Taken,
             Self::LeaseLost(_) | Self::WeightsMoved(_) | Self::Contended => ErrorKind::Conflict,
-            Self::TooManySignals(_) | Self::TooManyWatches | Self::SlowWatcher(_) => {
-                ErrorKind::Exhausted
-            }
+            Self::TooManySignals(_) | Self::SlowWatcher(_) => ErrorKind::Exhausted,
             Self::TooOld { .. } => ErrorKind::Stale,
             Self::Shared(database::Fault::Conflict) => ErrorKind::Conflict,
             Self::Shared(database::Fault::StorageFull) => ErrorKind::Exhausted,
@@ -173,6 +172,7 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Watches(_)
             | Self::Token(_)
             | Self::Database(_) => ErrorKind::Internal,
         }
@@ -203,7 +203,6 @@ impl Failure for Error {
             Self::LeaseLost(_) => "LEASE_LOST",
             Self::Output(fault) => fault.code(),
             Self::TooManySignals(_) => "TOO_MANY_SIGNALS",
-            Self::TooManyWatches => "TOO_MANY_WATCHES",
             Self::TooOld { .. } => "SEQUENCE_TOO_OLD",
             Self::SlowWatcher(_) => "WATCHER_TOO_SLOW",
             Self::PageToken => "PAGE_TOKEN_INVALID",
@@ -219,6 +218,7 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Watches(_)
             | Self::Token(_)
             | Self::Database(_) => "INTERNAL",
         }

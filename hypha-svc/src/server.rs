@@ -21,7 +21,6 @@ use cambium_service_kit::token::Verifier;
 use sqlx::PgPool;
 
 use crate::app::App;
-use crate::app::watch::Watchers;
 use crate::config::Config;
 use crate::engine::{Ends, Engine, Settings};
 use crate::loops;
@@ -32,6 +31,7 @@ use crate::rpc::run::RunRpc;
 use crate::rpc::task::TaskRpc;
 use crate::rpc::worker::WorkerRpc;
 use crate::store::SCHEMA;
+use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "hypha";
 

@@ -25,7 +25,7 @@ pub(crate) use rule::Tried;
 pub(crate) use shown::Shown;
 pub(crate) use standing::Which;
 
-use watch::Watchers;
+use cambium_service_kit::watchers::Watchers;
 
 /// How often a transaction is begun anew when another writer won.
 const ATTEMPTS: u32 = 5;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cambium_kernel::{ErrorKind, Failure};
-use cambium_service_kit::{batch, call, database, receipt, status};
+use cambium_service_kit::{batch, call, database, page, receipt, status, watchers};
 use tonic::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -47,11 +47,11 @@ pub(crate) enum Error {
     #[error("it is not for service `{0}` to record this")]
     NotYours(String),
 
-    #[error("`page_token` is not one that this list gave out")]
-    PageToken,
+    #[error(transparent)]
+    Page(#[from] page::Error),
 
-    #[error("this principal holds as many watches as it may")]
-    TooManyWatches,
+    #[error(transparent)]
+    Watches(#[from] watchers::TooMany),
 
     #[error("the stream was read too slowly: open it again")]
     SlowWatcher,
@@ -87,6 +87,8 @@ impl Error {
             Self::Receipt(inner) => Some(inner),
             Self::Database(inner) => Some(inner),
             Self::Full(inner) => Some(inner),
+            Self::Page(inner) => Some(inner),
+            Self::Watches(inner) => Some(inner),
             Self::Field { .. }
             | Self::NoAgent(_)
             | Self::Retired(_)
@@ -95,8 +97,6 @@ impl Error {
             | Self::NoAlert(_)
             | Self::VersionMoved { .. }
             | Self::NotYours(_)
-            | Self::PageToken
-            | Self::TooManyWatches
             | Self::SlowWatcher
             | Self::Stopping
             | Self::Broken { .. } => None,
@@ -110,20 +110,20 @@ impl Failure for Error {
             return inner.kind();
         }
         match self {
-            Self::Field { .. } | Self::PageToken => ErrorKind::Invalid,
+            Self::Field { .. } => ErrorKind::Invalid,
             Self::NoAgent(_) | Self::NoRule(_) | Self::NoAlert(_) => ErrorKind::NotFound,
             Self::Retired(_) => ErrorKind::Refused,
             Self::VersionMoved { .. } => ErrorKind::Conflict,
             Self::NotYours(_) => ErrorKind::Denied,
-            Self::TooManyWatches | Self::SlowWatcher | Self::TooManyRules(_) => {
-                ErrorKind::Exhausted
-            }
+            Self::SlowWatcher | Self::TooManyRules(_) => ErrorKind::Exhausted,
             Self::Stopping => ErrorKind::Unavailable,
             Self::Rule(_)
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Database(_)
             | Self::Full(_)
+            | Self::Page(_)
+            | Self::Watches(_)
             | Self::Broken { .. } => ErrorKind::Internal,
         }
     }
@@ -141,8 +141,6 @@ impl Failure for Error {
             Self::NoAlert(_) => "ALERT_UNKNOWN",
             Self::VersionMoved { .. } => "VERSION_MOVED",
             Self::NotYours(_) => "RECORD_NOT_YOURS",
-            Self::PageToken => "PAGE_TOKEN_INVALID",
-            Self::TooManyWatches => "TOO_MANY_WATCHES",
             Self::SlowWatcher => "WATCHER_TOO_SLOW",
             Self::Stopping => "STOPPING",
             Self::Broken { .. } => "ROW_BROKEN",
@@ -150,14 +148,15 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Database(_)
-            | Self::Full(_) => "INTERNAL",
+            | Self::Full(_)
+            | Self::Page(_)
+            | Self::Watches(_) => "INTERNAL",
         }
     }
 
     fn field(&self) -> Option<String> {
         match self {
             Self::Field { field, .. } => Some(field.clone()),
-            Self::PageToken => Some("page_token".to_owned()),
             _ => self.inner().and_then(Failure::field),
         }
     }

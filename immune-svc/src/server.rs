@@ -21,12 +21,12 @@ use cambium_service_kit::{batch, database, readiness};
 use tokio::sync::broadcast;
 
 use crate::app::App;
-use crate::app::watch::Watchers;
 use crate::config::Config;
 use crate::convert::signal::{LOAD_ADVICE, STANDING_CHANGED};
 use crate::receptors::Receptors;
 use crate::rpc::{AlertRpc, GenerosityRpc, QuarantineRpc, RuleRpc, StandingRpc};
 use crate::{loops, store};
+use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "immune";
 

@@ -16,13 +16,13 @@ use sqlx::{PgConnection, PgPool};
 use tokio::sync::broadcast;
 use uuid::Uuid;
 
-use self::watch::Watchers;
 use crate::convert;
 use crate::error::Error;
 use crate::store;
 use crate::store::marker::Stored;
 use crate::store::standing::Standings;
 use crate::touch::{Answer, Touches, Wish};
+use cambium_service_kit::watchers::Watchers;
 
 /// Clients take replies of up to 4 MiB; a mark may carry 256 KiB.
 const ROOM: usize = 3 << 20;

@@ -2,7 +2,6 @@
 
 pub(crate) mod event;
 pub(crate) mod marker;
-pub(crate) mod page;
 pub(crate) mod payload;
 pub(crate) mod search;
 pub(crate) mod signal;

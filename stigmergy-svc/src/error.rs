@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cambium_kernel::{AgentId, ErrorKind, Failure, MarkerId};
 use cambium_service_kit::database::Fault;
-use cambium_service_kit::{batch, call, database, receipt, status};
+use cambium_service_kit::{batch, call, database, page, receipt, status, watchers};
 use tonic::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -48,11 +48,11 @@ pub(crate) enum Error {
     #[error("the watcher fell behind at sequence {0}")]
     SlowWatcher(i64),
 
-    #[error("16 watches are open already: end one first")]
-    TooManyWatches,
+    #[error(transparent)]
+    Watches(#[from] watchers::TooMany),
 
-    #[error("`page_token` is not one that this list gave out")]
-    PageToken,
+    #[error(transparent)]
+    Page(#[from] page::Error),
 
     #[error("{what} is stored as nothing may be: {why}")]
     Broken { what: String, why: String },
@@ -89,6 +89,8 @@ impl Error {
             Self::Call(inner) => Some(inner),
             Self::Receipt(inner) => Some(inner),
             Self::Full(inner) => Some(inner),
+            Self::Page(inner) => Some(inner),
+            Self::Watches(inner) => Some(inner),
             Self::Database(inner) => Some(inner),
             _ => None,
         }
@@ -101,15 +103,13 @@ impl Failure for Error {
             return inner.kind();
         }
         match self {
-            Self::Field { .. } | Self::PageToken => ErrorKind::Invalid,
+            Self::Field { .. } => ErrorKind::Invalid,
             Self::NotAnAgent | Self::Quarantined(_) | Self::Retired(_) | Self::PayloadHidden => {
                 ErrorKind::Denied
             }
             Self::NoMarker(_) => ErrorKind::NotFound,
             Self::TooOld { .. } => ErrorKind::Stale,
-            Self::SlowWatcher(_) | Self::TooManyWatches | Self::Shared(Fault::StorageFull) => {
-                ErrorKind::Exhausted
-            }
+            Self::SlowWatcher(_) | Self::Shared(Fault::StorageFull) => ErrorKind::Exhausted,
             Self::Shared(Fault::Conflict) => ErrorKind::Conflict,
             Self::Shared(Fault::Unavailable) | Self::Stopping => ErrorKind::Unavailable,
             Self::Shared(Fault::Internal)
@@ -118,6 +118,8 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Page(_)
+            | Self::Watches(_)
             | Self::Database(_) => ErrorKind::Internal,
         }
     }
@@ -135,8 +137,6 @@ impl Failure for Error {
             Self::NoMarker(_) => "MARKER_NOT_FOUND",
             Self::TooOld { .. } => "SEQUENCE_TOO_OLD",
             Self::SlowWatcher(_) => "WATCHER_TOO_SLOW",
-            Self::TooManyWatches => "TOO_MANY_WATCHES",
-            Self::PageToken => "PAGE_TOKEN_INVALID",
             Self::Broken { .. } => "ROW_BROKEN",
             Self::Shared(Fault::Conflict) => "CONTENDED",
             Self::Shared(Fault::StorageFull) => "STORAGE_FULL",
@@ -147,6 +147,8 @@ impl Failure for Error {
             | Self::Call(_)
             | Self::Receipt(_)
             | Self::Full(_)
+            | Self::Page(_)
+            | Self::Watches(_)
             | Self::Database(_) => "INTERNAL",
         }
     }
@@ -154,7 +156,6 @@ impl Failure for Error {
     fn field(&self) -> Option<String> {
         match self {
             Self::Field { field, .. } => Some((*field).to_owned()),
-            Self::PageToken => Some("page_token".to_owned()),
             _ => self.inner().and_then(Failure::field),
         }
     }

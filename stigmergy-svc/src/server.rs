@@ -17,13 +17,13 @@ use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::Verifier;
 
 use crate::app::App;
-use crate::app::watch::Watchers;
 use crate::config::Config;
 use crate::convert::signal::{MARKER_PLACED, RATE_LIMITED};
 use crate::receptors::Receptors;
 use crate::rpc::MarkerRpc;
 use crate::store::SCHEMA;
 use crate::{loops, touch};
+use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "stigmergy";
 

@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::{ATTEMPTS, App};
 use crate::convert;
-use crate::convert::page::Page;
 use crate::error::Error;
 use crate::store;
 use crate::store::alert::Alert;
+use cambium_service_kit::page::Page;
 
 impl App {
     pub(crate) async fn alerts(

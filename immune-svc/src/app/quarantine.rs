@@ -12,12 +12,12 @@ use super::book::{Book, Term, Why};
 use super::firing::over_cap;
 use super::{ATTEMPTS, App};
 use crate::convert;
-use crate::convert::page::Page;
 use crate::error::Error;
 use crate::store;
 use crate::store::Key;
 use crate::store::quarantine::Quarantine;
 use crate::store::standing::Stay;
+use cambium_service_kit::page::Page;
 
 /// An operator's wish to take an agent out, or to keep it out for longer.
 #[derive(Clone, Debug)]

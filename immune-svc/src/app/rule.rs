@@ -13,10 +13,10 @@ use uuid::Uuid;
 
 use super::{ATTEMPTS, App};
 use crate::convert;
-use crate::convert::page::Page;
 use crate::error::Error;
 use crate::store;
 use crate::store::Key;
+use cambium_service_kit::page::Page;
 
 /// What a dry run tries: a rule that is stored, or one that is not.
 #[derive(Clone, Debug)]

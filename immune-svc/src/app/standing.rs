@@ -10,11 +10,11 @@ use super::book::{Book, Why};
 use super::shown::{Shown, shown};
 use super::{ATTEMPTS, App};
 use crate::convert;
-use crate::convert::page::Page;
 use crate::error::Error;
 use crate::store;
 use crate::store::Key;
 use crate::store::standing::{After, Filter, Sort};
+use cambium_service_kit::page::Page;
 
 /// How somebody names an agent.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@ mod alerts;
 mod outlet;
 mod standings;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cambium_kernel::WorkspaceId;
@@ -19,55 +18,11 @@ use outlet::{End, Outlet};
 pub(crate) use alerts::Sent as AlertSent;
 pub(crate) use standings::Sent as StandingSent;
 
-/// Watches that one principal may hold.
-const MOST_WATCHES: usize = 16;
 /// News is a hint: this often is looked anyway.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Rows read at once.
 const ROWS: i64 = 200;
-
-/// How many watches each principal holds in this process.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watchers(Arc<Mutex<HashMap<String, usize>>>);
-
-/// One principal's place among the watchers. Dropping it makes room.
-struct Seat {
-    watchers: Watchers,
-    subject: String,
-}
-
-impl Watchers {
-    fn sit(&self, subject: String) -> Result<Seat, Error> {
-        let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = seats.entry(subject.clone()).or_default();
-        if *taken >= MOST_WATCHES {
-            return Err(Error::TooManyWatches);
-        }
-        *taken += 1;
-        drop(seats);
-        Ok(Seat {
-            watchers: self.clone(),
-            subject,
-        })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut seats = self
-            .watchers
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = seats.get_mut(&self.subject) {
-            *taken -= 1;
-            if *taken == 0 {
-                seats.remove(&self.subject);
-            }
-        }
-    }
-}
 
 /// Something to look at again and again, and how it is told.
 trait Subject: Send + 'static {

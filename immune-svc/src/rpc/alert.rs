@@ -15,8 +15,8 @@ use uuid::Uuid;
 use super::entered;
 use crate::app::App;
 use crate::app::watch::AlertSent;
-use crate::convert::page::Page;
 use crate::error::Error;
+use cambium_service_kit::page::Page;
 
 #[derive(Debug)]
 pub(crate) struct AlertRpc(pub(crate) Arc<App>);

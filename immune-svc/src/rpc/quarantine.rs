@@ -12,8 +12,9 @@ use tonic::{Request, Response, Status};
 
 use super::entered;
 use crate::app::{App, Release, Wish};
-use crate::convert::{self, page::Page};
+use crate::convert;
 use crate::store::Key;
+use cambium_service_kit::page::Page;
 
 #[derive(Debug)]
 pub(crate) struct QuarantineRpc(pub(crate) Arc<App>);

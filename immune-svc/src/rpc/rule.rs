@@ -13,8 +13,9 @@ use tonic::{Request, Response, Status};
 
 use super::entered;
 use crate::app::{App, Tried};
-use crate::convert::{self, page::Page};
+use crate::convert;
 use crate::error::Error;
+use cambium_service_kit::page::Page;
 
 #[derive(Debug)]
 pub(crate) struct RuleRpc(pub(crate) Arc<App>);

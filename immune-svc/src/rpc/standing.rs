@@ -15,9 +15,10 @@ use tonic::{Request, Response, Status};
 use super::entered;
 use crate::app::App;
 use crate::app::watch::StandingSent;
-use crate::convert::{self, page::Page};
+use crate::convert;
 use crate::error::Error;
 use crate::store::Key;
+use cambium_service_kit::page::Page;
 
 #[derive(Debug)]
 pub(crate) struct StandingRpc(pub(crate) Arc<App>);

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use cambium_kernel::{MarkerId, WorkspaceId};
 use cambium_proto::stigmergy::v1 as wire;
+use cambium_service_kit::page::Page;
 use cambium_service_kit::principal::Principal;
 use cambium_stigmergy::Region;
 use prost::Message as _;
 use uuid::Uuid;
 
 use super::{App, ROOM, View};
-use crate::convert::page::Page;
 use crate::error::Error;
 use crate::store;
 use crate::store::region::Range;
@@ -112,13 +112,22 @@ impl App {
         &self,
         workspace: &WorkspaceId,
         region: Option<&Region>,
-        page: &Page,
+        page: &Page<String>,
     ) -> Result<wire::ListRegionsResponse, Error> {
         let mut conn = self.pool.acquire().await?;
-        let limit = i64::try_from(page.size + 1).unwrap_or(i64::MAX);
         let range = Range::within(region);
-        let found = store::region::list(&mut conn, workspace, &range, &page.after, limit).await?;
-        Ok(page.to_wire(found))
+        let (after, limit) = (page.after.as_deref().unwrap_or_default(), page.size + 1);
+        let found = store::region::list(&mut conn, workspace, &range, after, limit).await?;
+        let cursors: Vec<String> = found.iter().map(|one| one.region.clone()).collect();
+        let regions = found.into_iter().map(|one| wire::RegionSummary {
+            region: one.region,
+            markers: one.markers,
+        });
+        let (regions, next_page_token) = page.cut(regions, &cursors);
+        Ok(wire::ListRegionsResponse {
+            regions,
+            next_page_token,
+        })
     }
 }
 

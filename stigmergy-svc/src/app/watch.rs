@@ -1,12 +1,11 @@
 //! Watching marks: what is kept of what happened, then what happens, until the reader goes.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cambium_kernel::WorkspaceId;
 use cambium_proto::stigmergy::v1 as wire;
 use cambium_service_kit::principal::{Kind, Principal};
+use cambium_service_kit::watchers::Seat;
 use cambium_stigmergy::Region;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, timeout};
@@ -28,52 +27,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events read at once.
 const ROWS: i64 = 200;
 
-/// Watches that one principal may hold.
-const MOST_WATCHES: usize = 16;
-
 pub(crate) type Sent = Result<wire::WatchMarkersResponse, Status>;
-
-/// How many watches each principal holds in this process.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watchers(Arc<Mutex<HashMap<String, usize>>>);
-
-/// One principal's place among the watchers. Dropping it makes room.
-struct Seat {
-    watchers: Watchers,
-    subject: String,
-}
-
-impl Watchers {
-    fn sit(&self, subject: String) -> Result<Seat, Error> {
-        let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = seats.entry(subject.clone()).or_default();
-        if *taken >= MOST_WATCHES {
-            return Err(Error::TooManyWatches);
-        }
-        *taken += 1;
-        drop(seats);
-        Ok(Seat {
-            watchers: self.clone(),
-            subject,
-        })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut seats = self
-            .watchers
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = seats.get_mut(&self.subject) {
-            *taken -= 1;
-            if *taken == 0 {
-                seats.remove(&self.subject);
-            }
-        }
-    }
-}
 
 /// One watcher.
 struct Watcher {

@@ -6,13 +6,13 @@ use cambium_kernel::WorkspaceId;
 use cambium_proto::stigmergy::v1 as wire;
 use cambium_proto::stigmergy::v1::marker_service_server::MarkerService;
 use cambium_service_kit::call::{self, Call};
+use cambium_service_kit::page::Page;
 use cambium_service_kit::principal::Principal;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::app::App;
 use crate::app::watch::Sent;
-use crate::convert::page::Page;
 use crate::convert::{self, search, wish};
 use crate::error::Error;
 
@@ -141,7 +141,8 @@ impl MarkerService for MarkerRpc {
         let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
         let request = request.get_ref();
         let region = convert::region_or_all(&request.region)?;
-        let page = Page::from_wire(&workspace, request)?;
+        let list = ["regions", workspace.as_str(), &request.region];
+        let page = Page::from_wire(request.page_size, &request.page_token, &list)?;
         let reply = self.0.regions(&workspace, region.as_ref(), &page).await?;
         Ok(Response::new(reply))
     }

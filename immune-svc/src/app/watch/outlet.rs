@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tonic::Status;
 
-use super::Seat;
 use crate::error::Error;
+use cambium_service_kit::watchers::Seat;
 
 /// Items that a reader may be behind.
 const BEHIND: usize = 1_000;
@@ -79,8 +79,8 @@ impl<T> Outlet<T> {
 mod tests {
     use tonic::Code;
 
-    use super::super::Watchers;
     use super::*;
+    use cambium_service_kit::watchers::Watchers;
 
     #[tokio::test]
     async fn a_reader_that_stays_behind_gets_what_it_has_room_for_and_hears_why_it_ends() {
