@@ -1,13 +1,13 @@
 //! What is looked for once nobody is killed any more: every run ended, every task completed once, every event in its
-//! place, every thanks delivered once.
+//! place, every thanks and every end of a lease delivered once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
 use cambium_proto::hypha::v1::{Run, RunState};
-use cambium_proto::signal::v1::Signal;
 use cambium_proto::signal::v1::signal::Payload;
+use cambium_proto::signal::v1::{Signal, TaskOutcome};
 use cambium_testkit::SignalSink;
 use futures::stream::{self, StreamExt as _};
 
@@ -90,7 +90,7 @@ impl Found {
         Self {
             thanks: told.thanks.len(),
             dead_ends: told.dead_ends.len(),
-            repeated: told.deliveries - told.thanks.len() - told.dead_ends.len(),
+            repeated: told.deliveries - told.signals.len(),
             ..found
         }
     }
@@ -112,10 +112,14 @@ async fn look_at(desk: &Desk, key: &str, id: &str) -> (Run, Account) {
 #[derive(Debug, Default)]
 struct Told {
     deliveries: usize,
+    signals: BTreeSet<String>,
     /// By giving and by receiving task.
     thanks: BTreeMap<(String, String), BTreeSet<String>>,
     /// By run and agent.
     dead_ends: BTreeMap<(String, String), BTreeSet<String>>,
+    /// How a lease ended, by task and epoch.
+    ends: BTreeMap<(String, i32), BTreeSet<String>>,
+    succeeded: usize,
 }
 
 impl Told {
@@ -123,28 +127,60 @@ impl Told {
         let mut told = Self::default();
         for signal in received {
             told.deliveries += 1;
-            let ids = match signal.payload {
-                Some(Payload::Gratitude(one)) => {
-                    told.thanks.entry((one.from_task_id, one.to_task_id))
-                }
-                Some(Payload::DeadEnd(one)) => {
-                    told.dead_ends.entry((one.workflow_run_id, one.agent_id))
-                }
-                _ => panic!("nobody is to hear this: {signal:?}"),
-            };
-            ids.or_default().insert(signal.signal_id);
+            if told.signals.insert(signal.signal_id.clone()) {
+                told.note(signal);
+            }
         }
         told
     }
 
-    /// Each handoff and each dead end of each run was told under one signal's id, and nothing else was.
+    fn note(&mut self, signal: Signal) {
+        let ids = match signal.payload {
+            Some(Payload::Gratitude(one)) => self
+                .thanks
+                .entry((one.from_task_id, one.to_task_id))
+                .or_default(),
+            Some(Payload::DeadEnd(one)) => self
+                .dead_ends
+                .entry((one.workflow_run_id, one.agent_id))
+                .or_default(),
+            // A call of somebody who was paused past the lease: nothing ended with it.
+            Some(Payload::TaskSettled(one)) if one.outcome() == TaskOutcome::Stale => return,
+            Some(Payload::TaskSettled(one)) => {
+                self.succeeded += usize::from(one.outcome() == TaskOutcome::Succeeded);
+                self.ends.entry((one.task_id, one.epoch)).or_default()
+            }
+            _ => panic!("nobody is to hear this: {signal:?}"),
+        };
+        ids.insert(signal.signal_id);
+    }
+
+    /// Each handoff, each dead end and each end of a lease was told under one signal's id, and nothing else was.
     fn assert_complete(&self, runs: &[(Run, Account)]) {
-        let mut causes = self.thanks.iter().chain(&self.dead_ends);
+        let causes = self.thanks.values().chain(self.dead_ends.values());
+        let mut causes = causes.chain(self.ends.values());
         assert_eq!(
-            causes.find(|(_, ids)| ids.len() > 1),
+            causes.find(|ids| ids.len() > 1),
             None,
             "one fact is one signal"
         );
+        self.assert_handoffs(runs);
+        for (run, _) in runs {
+            let of_run = self.dead_ends.keys().filter(|(id, _)| *id == run.run_id);
+            let told = i64::try_from(of_run.count()).unwrap();
+            assert_eq!(told, run.dead_ends, "{run:?}");
+        }
+        let accounts = || runs.iter().map(|(_, account)| account);
+        let lost: usize = accounts().map(|account| account.lost).sum();
+        let succeeded: usize = accounts().map(|account| account.succeeded.len()).sum();
+        assert_eq!(
+            (self.ends.len(), self.succeeded),
+            (succeeded + lost, succeeded),
+            "what was done and what was lost was told; what was handed back says nothing of anybody"
+        );
+    }
+
+    fn assert_handoffs(&self, runs: &[(Run, Account)]) {
         let handoffs = runs.iter().flat_map(|(run, _)| {
             let id = &run.run_id;
             EDGES.map(|(from, to)| (format!("{id}/{from}"), format!("{id}/{to}")))
@@ -159,10 +195,5 @@ impl Told {
             (None, None),
             "every handoff, and no other"
         );
-        for (run, _) in runs {
-            let of_run = self.dead_ends.keys().filter(|(id, _)| *id == run.run_id);
-            let told = i64::try_from(of_run.count()).unwrap();
-            assert_eq!(told, run.dead_ends, "{run:?}");
-        }
     }
 }
