@@ -1,10 +1,14 @@
-//! Places for those who watch: so many streams a principal may hold at one replica, so that one of them cannot take the
-//! memory of all. Knows nothing of what is watched.
+//! What every watch is made of: a seat, of which a principal has so many at one replica, and an outlet that waits for a slow
+//! reader only so long. Neither lets one watcher take the memory or the time of all. Knows nothing of what is watched.
+
+mod outlet;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cambium_kernel::{ErrorKind, Failure};
+
+pub use outlet::{Outlet, Sent, Unsent};
 
 /// Watches that one principal may hold in one process.
 const MOST: usize = 16;

@@ -6,11 +6,10 @@ use std::time::Duration;
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::principal::Principal;
-use cambium_service_kit::watchers::Seat;
+use cambium_service_kit::watchers::{self, Outlet, Unsent};
 use sqlx::PgConnection;
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, timeout};
-use tonic::Status;
+use tokio::time::Instant;
 
 use super::App;
 use crate::convert;
@@ -18,27 +17,20 @@ use crate::engine::cache::RunInfo;
 use crate::error::Error;
 use crate::store;
 
-/// Events that a watcher may be behind.
-const BEHIND: usize = 1_000;
-/// How long one may stay that far behind.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Other replicas' commits are seen by looking.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Stored batches read at once.
 const ROWS: i64 = 200;
 
-pub(crate) type Sent = Result<wire::WatchRunResponse, Status>;
+pub(crate) type Sent = watchers::Sent<wire::WatchRunResponse>;
 
 /// One watcher.
 struct Watcher {
-    _seat: Seat,
     app: App,
     info: Arc<RunInfo>,
     seq: i64,
-    out: mpsc::Sender<Sent>,
-    /// Room for the reason why the stream ends, however far behind its reader is.
-    last_word: Option<mpsc::OwnedPermit<Sent>>,
+    outlet: Outlet<wire::WatchRunResponse>,
 }
 
 impl App {
@@ -59,15 +51,12 @@ impl App {
         let lowest = reach.ok_or(Error::NoRun(run))?.lowest;
         drop(conn);
         follows(after_seq, lowest.into())?;
-        let (out, stream) = mpsc::channel(BEHIND + 1);
-        let last_word = out.clone().try_reserve_owned().ok();
+        let (outlet, stream) = Outlet::new(self.watchers.sit(principal.subject())?);
         let watcher = Watcher {
-            _seat: self.watchers.sit(principal.subject())?,
             app: self.clone(),
             info,
             seq: after_seq,
-            out,
-            last_word,
+            outlet,
         };
         let news = self.engine.news.subscribe();
         tokio::spawn(watcher.follow(news));
@@ -82,9 +71,7 @@ impl Watcher {
             match self.send_new().await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => {
-                    return self.end(error);
-                }
+                Err(error) => return self.outlet.end(error),
             }
             if Instant::now() >= beat {
                 beat = Instant::now() + HEARTBEAT;
@@ -92,19 +79,12 @@ impl Watcher {
                     seq: self.seq,
                 });
                 if let Err(fault) = self.send(item).await {
-                    return fault.map_or((), |fault| self.end(fault));
+                    return fault.map_or((), |fault| self.outlet.end(fault));
                 }
             }
             if let Err(fault) = self.wait(&mut news).await {
-                return fault.map_or((), |fault| self.end(fault));
+                return fault.map_or((), |fault| self.outlet.end(fault));
             }
-        }
-    }
-
-    /// Says why the stream ends.
-    fn end(self, why: Error) {
-        if let Some(room) = self.last_word {
-            room.send(Err(why.into()));
         }
     }
 
@@ -144,12 +124,12 @@ impl Watcher {
 
     /// An error without a reason means that the reader has gone.
     async fn send(&self, item: wire::watch_run_response::Item) -> Result<(), Option<Error>> {
-        let item = Ok(wire::WatchRunResponse { item: Some(item) });
-        match timeout(PATIENCE, self.out.send(item)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(None),
-            Err(_) => Err(Some(Error::SlowWatcher(self.seq))),
-        }
+        let item = wire::WatchRunResponse { item: Some(item) };
+        let sent = self.outlet.send(item).await;
+        sent.map_err(|unsent| match unsent {
+            Unsent::ReaderGone => None,
+            Unsent::TooSlow => Some(Error::SlowWatcher(self.seq)),
+        })
     }
 
     /// Waits for news of this run, or for the moment to look anyway.
@@ -159,7 +139,7 @@ impl Watcher {
         loop {
             tokio::select! {
                 () = &mut look => return Ok(()),
-                () = self.out.closed() => return Err(None),
+                () = self.outlet.closed() => return Err(None),
                 () = self.app.stop.stopped() => return Err(Some(Error::Stopping)),
                 heard = news.recv() => match heard {
                     Ok(run) if run != self.info.run => {}

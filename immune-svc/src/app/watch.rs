@@ -1,19 +1,18 @@
 //! Watching: what there is, then what changes as it commits. Never holds up a writer: a reader that falls behind is ended.
 
 mod alerts;
-mod outlet;
 mod standings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cambium_kernel::WorkspaceId;
+use cambium_service_kit::watchers::{Outlet, Unsent};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::App;
 use crate::error::Error;
-use outlet::{End, Outlet};
 
 pub(crate) use alerts::Sent as AlertSent;
 pub(crate) use standings::Sent as StandingSent;
@@ -23,6 +22,33 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Rows read at once.
 const ROWS: i64 = 200;
+
+/// Why a watch is over.
+enum End {
+    ReaderGone,
+    Because(Error),
+}
+
+impl From<Unsent> for End {
+    fn from(unsent: Unsent) -> Self {
+        match unsent {
+            Unsent::ReaderGone => Self::ReaderGone,
+            Unsent::TooSlow => Self::Because(Error::SlowWatcher),
+        }
+    }
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        Self::Because(error)
+    }
+}
+
+impl From<sqlx::Error> for End {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Because(error.into())
+    }
+}
 
 /// Something to look at again and again, and how it is told.
 trait Subject: Send + 'static {
@@ -48,7 +74,7 @@ async fn follow<S: Subject>(
         let mut told = subject.look(&outlet).await;
         if told.is_ok() && Instant::now() >= beat {
             beat = Instant::now() + HEARTBEAT;
-            told = outlet.send(S::heartbeat()).await;
+            told = outlet.send(S::heartbeat()).await.map_err(End::from);
         }
         if told.is_ok() {
             told = wait(&app, &workspace, &outlet, &mut news).await;

@@ -5,11 +5,10 @@ use std::time::Duration;
 use cambium_kernel::WorkspaceId;
 use cambium_proto::stigmergy::v1 as wire;
 use cambium_service_kit::principal::{Kind, Principal};
-use cambium_service_kit::watchers::Seat;
+use cambium_service_kit::watchers::{self, Outlet, Unsent};
 use cambium_stigmergy::Region;
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, timeout};
-use tonic::Status;
+use tokio::time::Instant;
 
 use super::App;
 use crate::convert;
@@ -17,21 +16,16 @@ use crate::error::Error;
 use crate::store;
 use crate::store::event::Event;
 
-/// Events that a watcher may be behind.
-const BEHIND: usize = 1_000;
-/// How long one may stay that far behind.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Other replicas' commits are seen by looking.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events read at once.
 const ROWS: i64 = 200;
 
-pub(crate) type Sent = Result<wire::WatchMarkersResponse, Status>;
+pub(crate) type Sent = watchers::Sent<wire::WatchMarkersResponse>;
 
 /// One watcher.
 struct Watcher {
-    _seat: Seat,
     app: App,
     workspace: WorkspaceId,
     /// This region and all below it; none is everywhere.
@@ -39,9 +33,7 @@ struct Watcher {
     /// Payloads are not for viewers, not even a part of one.
     is_redacted: bool,
     seq: i64,
-    out: mpsc::Sender<Sent>,
-    /// Room for the reason why the stream ends, however far behind its reader is.
-    last_word: Option<mpsc::OwnedPermit<Sent>>,
+    outlet: Outlet<wire::WatchMarkersResponse>,
 }
 
 impl App {
@@ -66,17 +58,14 @@ impl App {
         };
         // Before the first look: what commits from here on is heard of.
         let news = self.news.subscribe();
-        let (out, stream) = mpsc::channel(BEHIND + 1);
-        let last_word = out.clone().try_reserve_owned().ok();
+        let (outlet, stream) = Outlet::new(self.watchers.sit(principal.subject())?);
         let watcher = Watcher {
-            _seat: self.watchers.sit(principal.subject())?,
             app: self.clone(),
             workspace,
             region,
             is_redacted: principal.kind == Kind::Viewer,
             seq,
-            out,
-            last_word,
+            outlet,
         };
         tokio::spawn(watcher.follow(news));
         Ok(stream)
@@ -86,10 +75,8 @@ impl App {
 impl Watcher {
     /// An end without a reason means that the reader has gone.
     async fn follow(mut self, mut news: broadcast::Receiver<WorkspaceId>) {
-        if let Err(Some(why)) = self.run(&mut news).await
-            && let Some(room) = self.last_word
-        {
-            room.send(Err(why.into()));
+        if let Err(Some(why)) = self.run(&mut news).await {
+            self.outlet.end(why);
         }
     }
 
@@ -147,11 +134,11 @@ impl Watcher {
     }
 
     async fn send(&self, item: wire::WatchMarkersResponse) -> Result<(), Option<Error>> {
-        match timeout(PATIENCE, self.out.send(Ok(item))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(None),
-            Err(_) => Err(Some(Error::SlowWatcher(self.seq))),
-        }
+        let sent = self.outlet.send(item).await;
+        sent.map_err(|unsent| match unsent {
+            Unsent::ReaderGone => None,
+            Unsent::TooSlow => Some(Error::SlowWatcher(self.seq)),
+        })
     }
 
     /// Waits for news of this workspace, or for the moment to look anyway.
@@ -161,7 +148,7 @@ impl Watcher {
         loop {
             tokio::select! {
                 () = &mut look => return Ok(()),
-                () = self.out.closed() => return Err(None),
+                () = self.outlet.closed() => return Err(None),
                 () = self.app.stop.stopped() => return Err(Some(Error::Stopping)),
                 heard = news.recv() => match heard {
                     Ok(workspace) if workspace != self.workspace => {}

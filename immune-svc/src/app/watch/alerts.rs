@@ -5,17 +5,16 @@ use std::sync::Arc;
 use cambium_kernel::WorkspaceId;
 use cambium_proto::immune::v1::{self as wire, watch_alerts_response::Event};
 use cambium_service_kit::principal::Principal;
+use cambium_service_kit::watchers::{self, Outlet};
 use tokio::sync::mpsc;
-use tonic::Status;
 
-use super::outlet::{End, Outlet};
-use super::{ROWS, Subject, follow};
+use super::{End, ROWS, Subject, follow};
 use crate::app::App;
 use crate::app::alert::named;
 use crate::error::Error;
 use crate::store;
 
-pub(crate) type Sent = Result<wire::WatchAlertsResponse, Status>;
+pub(crate) type Sent = watchers::Sent<wire::WatchAlertsResponse>;
 
 struct Alerts {
     app: Arc<App>,

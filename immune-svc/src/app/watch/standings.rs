@@ -7,12 +7,11 @@ use std::sync::Arc;
 use cambium_kernel::{AgentId, WorkspaceId};
 use cambium_proto::immune::v1::{self as wire, watch_standings_response::Event};
 use cambium_service_kit::principal::Principal;
+use cambium_service_kit::watchers::{self, Outlet};
 use tokio::sync::mpsc;
-use tonic::Status;
 use uuid::Uuid;
 
-use super::outlet::{End, Outlet};
-use super::{ROWS, Subject, follow};
+use super::{End, ROWS, Subject, follow};
 use crate::app::App;
 use crate::app::shown::shown;
 use crate::convert;
@@ -21,7 +20,7 @@ use crate::store;
 use crate::store::Key;
 use crate::store::standing::Account;
 
-pub(crate) type Sent = Result<wire::WatchStandingsResponse, Status>;
+pub(crate) type Sent = watchers::Sent<wire::WatchStandingsResponse>;
 
 struct Standings {
     app: Arc<App>,
