@@ -27,7 +27,15 @@ const PER_AGENT: u32 = 10;
 /// The most that one call brings.
 const MOST: i32 = 500;
 
-const KIND: &str = "knowledge.pattern";
+/// What is left, each in turn: of one in six, immune hears.
+const KINDS: [&str; 6] = [
+    "path.trail",
+    "resource.cpu",
+    "quality.good",
+    "danger.flaky",
+    "opportunity.gap",
+    "knowledge.pattern",
+];
 const PAYLOAD: Bytes = Bytes::from_static(br#"{"use":"short words","n":1}"#);
 
 /// When each call was answered, and how long that took.
@@ -78,7 +86,7 @@ impl Visitor {
             let region = format!("bench/r{}", (self.number * 251 + visit) % REGIONS);
             let mark = Mark {
                 region,
-                kind: KIND.to_owned(),
+                kind: KINDS[visit as usize % KINDS.len()].to_owned(),
                 payload: PAYLOAD,
                 ..Mark::default()
             };
@@ -129,7 +137,8 @@ async fn leave(sense: &Sense, site: &Site<'_>) -> anyhow::Result<()> {
         let agent = &site.agent_ids[(number / PER_AGENT) as usize];
         let mark = Mark {
             region: sense.region.clone(),
-            kind: KIND.to_owned(),
+            // The last that fades.
+            kind: "knowledge.pattern".to_owned(),
             payload: PAYLOAD,
             ..Mark::default()
         };

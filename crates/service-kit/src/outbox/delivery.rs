@@ -24,6 +24,12 @@ use crate::shutdown::Stop;
 use crate::token::{Mint, TokenError};
 
 const POLL: Duration = Duration::from_secs(1);
+/// A round begins no sooner than so long after the one before, so that what many commits left goes together. After a rest it
+/// begins at once.
+const PACE: Duration = Duration::from_millis(10);
+/// How long a token holds, and how much of that is left for whoever gets it.
+const TOKEN_FOR: TimeDelta = TimeDelta::minutes(5);
+const TOKEN_IS_FRESH_FOR: Duration = Duration::from_mins(3);
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Begun later than this, a delivery could outlast its rows' claim.
 const CLAIM_IS_SAFE_FOR: Duration = Duration::from_secs(40);
@@ -59,6 +65,7 @@ pub(super) struct Delivery {
     queue: Queue,
     client: SignalServiceClient<Channel>,
     credentials: Credentials,
+    token: Option<(Instant, AsciiMetadataValue)>,
 }
 
 impl Delivery {
@@ -67,20 +74,21 @@ impl Delivery {
             queue,
             client: SignalServiceClient::new(channel),
             credentials,
+            token: None,
         }
     }
 
     pub(super) async fn run(mut self, mut woken: watch::Receiver<()>, stop: Stop) {
         let mut failures = 0;
         while !stop.is_stopped() {
+            let begun = Instant::now();
             match self.round(&stop).await {
                 Ok(true) => failures = 0,
                 Ok(false) => {
                     failures = 0;
                     tokio::select! {
                         () = stop.stopped() => {}
-                        _ = woken.changed() => {}
-                        () = sleep(POLL) => {}
+                        () = rest(&mut woken, begun) => {}
                     }
                 }
                 Err(error) => {
@@ -149,7 +157,7 @@ impl Delivery {
         Ok(())
     }
 
-    fn request(&self, parcel: &[Claimed]) -> Result<Request<DeliverRequest>, Error> {
+    fn request(&mut self, parcel: &[Claimed]) -> Result<Request<DeliverRequest>, Error> {
         let bodies: Vec<u8> = parcel
             .iter()
             .flat_map(|row| row.body.iter().copied())
@@ -168,12 +176,24 @@ impl Delivery {
         Ok(request)
     }
 
-    fn token(&self) -> Result<AsciiMetadataValue, Error> {
+    /// The token of the last request, as long as it holds.
+    fn token(&mut self) -> Result<AsciiMetadataValue, Error> {
+        if let Some((minted, token)) = &self.token
+            && minted.elapsed() < TOKEN_IS_FRESH_FOR
+        {
+            return Ok(token.clone());
+        }
+        let token = self.mint()?;
+        self.token = Some((Instant::now(), token.clone()));
+        Ok(token)
+    }
+
+    fn mint(&self) -> Result<AsciiMetadataValue, Error> {
         let wish = Mint {
             kind: Kind::Service,
             name: self.credentials.service.to_owned(),
             audience: vec![self.queue.receiver.to_owned()],
-            ttl: TimeDelta::minutes(5),
+            ttl: TOKEN_FOR,
             workspaces: vec!["*".to_owned()],
             agents: Vec::new(),
             capabilities: Vec::new(),
@@ -211,6 +231,17 @@ impl Delivery {
             f64::from(2_u32.saturating_pow(attempts.unsigned_abs())).min(LONGEST_POSTPONEMENT_S);
         Ok(self.queue.postpone(&ids, seconds * jitter()).await?)
     }
+}
+
+/// Until there may be something to do, and the next round's time has come.
+async fn rest(woken: &mut watch::Receiver<()>, begun: Instant) {
+    tokio::select! {
+        _ = woken.changed() => {}
+        () = sleep(POLL) => {}
+    }
+    sleep(PACE.saturating_sub(begun.elapsed())).await;
+    // Whatever it was woken for by now, the next round finds.
+    woken.mark_unchanged();
 }
 
 /// Rows in their order, together as far as they fit.

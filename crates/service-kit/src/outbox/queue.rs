@@ -7,6 +7,9 @@ use crate::database::Error;
 /// At most so many rows at once.
 const CLAIM: i64 = 32;
 
+/// Always true. The statement's own transaction commits without waiting for the disk.
+const LAZILY: &str = "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
+
 #[derive(Debug, FromRow)]
 pub(super) struct Claimed {
     pub(super) id: i64,
@@ -23,12 +26,14 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Takes what is due and nobody else is at, for a minute. The transaction ends here: delivery has none.
+    ///
+    /// Neither this commit nor that of [`Queue::delete`] waits for the disk: a crash that undoes them only delivers again.
     pub(super) async fn claim(&self) -> Result<Vec<Claimed>, Error> {
         let schema = self.schema;
         let claim = format!(
             "WITH due AS MATERIALIZED (
                  SELECT id FROM {schema}.outbox
-                 WHERE receiver = $1 AND next_at <= {schema}.now()
+                 WHERE receiver = $1 AND next_at <= {schema}.now() AND {LAZILY}
                  ORDER BY id LIMIT $2
                  FOR UPDATE SKIP LOCKED -- another relay's rows are being taken care of
              )
@@ -51,7 +56,10 @@ impl Queue {
     }
 
     pub(super) async fn delete(&self, ids: &[i64]) -> Result<(), Error> {
-        let delete = format!("DELETE FROM {}.outbox WHERE id = ANY($1)", self.schema);
+        let delete = format!(
+            "DELETE FROM {}.outbox WHERE id = ANY($1) AND {LAZILY}",
+            self.schema
+        );
         sqlx::query(AssertSqlSafe(delete))
             .bind(ids)
             .execute(&self.pool)
