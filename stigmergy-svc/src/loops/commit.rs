@@ -1,8 +1,8 @@
 //! The committer: drains the calls that wait and runs one transaction for all of them. There is one: a workspace is had by
 //! one transaction at a time, so a second would only make batches smaller.
 //!
-//! Waits for company only when the last transaction had some: whoever it answered is about to call again, and a lone call
-//! must not pay for a whole transaction.
+//! Waits for company only when the last transaction had some, and only as long as more comes: whoever it answered is about to
+//! call again, and two halves of the callers must not take turns, each paying for a whole transaction.
 
 use std::time::Duration;
 
@@ -17,14 +17,17 @@ const PART: usize = 8 << 20;
 /// So many calls in one transaction are company.
 const COMPANY: usize = 4;
 
-/// How long the next transaction waits for as many again: about what a transaction costs beside its rows.
+/// How long the next transaction waits for one more, again and again.
 const GATHER: Duration = Duration::from_millis(1);
+
+/// How often it does: in all, about what a transaction costs beside its rows.
+const GATHERINGS: usize = 4;
 
 pub(crate) async fn commit(toucher: Toucher, ops: Receiver<Op>, stop: Stop) {
     let mut last = 0;
     loop {
-        if last >= COMPANY && ops.waiting() < last {
-            tokio::time::sleep(GATHER).await;
+        if last >= COMPANY {
+            gather(&ops).await;
         }
         let drained = tokio::select! {
             biased;
@@ -38,6 +41,19 @@ pub(crate) async fn commit(toucher: Toucher, ops: Receiver<Op>, stop: Stop) {
         for part in parts(batch) {
             run(&toucher, part).await;
         }
+    }
+}
+
+/// Lets calls come together, as long as more of them come.
+async fn gather(ops: &Receiver<Op>) {
+    let mut waiting = ops.waiting();
+    for _ in 0..GATHERINGS {
+        tokio::time::sleep(GATHER).await;
+        let now = ops.waiting();
+        if now == waiting || now >= BATCH {
+            break;
+        }
+        waiting = now;
     }
 }
 

@@ -114,28 +114,43 @@ pub(crate) async fn of_pairs(
     known.collect()
 }
 
-/// Copies a standing, unless a newer one is here already.
-pub(crate) async fn upsert(conn: &mut PgConnection, change: &Change) -> Result<(), Error> {
-    let standing = &change.standing;
+/// Copies standings, one of an agent, unless a newer one is here already. In the order of their keys, so that two copies
+/// wait for each other and never in a circle.
+pub(crate) async fn upsert(conn: &mut PgConnection, changes: &[Change]) -> Result<(), Error> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let workspaces: Vec<&str> = changes.iter().map(|c| c.workspace.as_str()).collect();
+    let agents: Vec<Uuid> = changes.iter().map(|c| c.agent.as_uuid()).collect();
+    let seqs: Vec<i64> = changes.iter().map(|c| c.seq).collect();
+    let of = |score: fn(&Standing) -> Score| -> Vec<i32> {
+        let scores = changes.iter().map(|c| score(&c.standing).as_millionths());
+        scores.collect()
+    };
+    let quarantined: Vec<bool> = changes.iter().map(|c| c.standing.is_quarantined).collect();
+    let ends: Vec<Option<DateTime<Utc>>> = changes.iter().map(|c| c.quarantine_ends_at).collect();
     sqlx::query!(
         r#"
         INSERT INTO stigmergy.standing AS s
             (workspace_id, agent_id, seq, trust, generosity, health, quarantined, quarantine_ends_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        SELECT *
+        FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::int[], $5::int[], $6::int[], $7::bool[], $8::timestamptz[])
+             AS n (workspace_id, agent_id, seq, trust, generosity, health, quarantined, quarantine_ends_at)
+        ORDER BY n.workspace_id, n.agent_id
         ON CONFLICT ON CONSTRAINT standing_pk
         DO UPDATE SET seq = excluded.seq, trust = excluded.trust, generosity = excluded.generosity,
                       health = excluded.health, quarantined = excluded.quarantined,
                       quarantine_ends_at = excluded.quarantine_ends_at
         WHERE s.seq < excluded.seq
         "#,
-        change.workspace,
-        change.agent.as_uuid(),
-        change.seq,
-        standing.trust.as_millionths(),
-        standing.generosity.as_millionths(),
-        standing.health.as_millionths(),
-        standing.is_quarantined,
-        change.quarantine_ends_at,
+        &workspaces as _,
+        &agents,
+        &seqs,
+        &of(|standing| standing.trust),
+        &of(|standing| standing.generosity),
+        &of(|standing| standing.health),
+        &quarantined,
+        &ends as _,
     )
     .execute(conn)
     .await?;

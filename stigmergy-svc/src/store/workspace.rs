@@ -1,8 +1,8 @@
 //! The lock of a workspace, and the last number given out there.
 //!
-//! Whatever changes marks, numbers events or copies a standing takes this lock first and then reads: so rates are exact,
+//! Whatever changes marks, numbers events or copies a quarantine takes this lock first and then reads: so rates are exact,
 //! transforms are not lost, numbers have no gaps, and after a quarantine nothing of its agent is stored, on any number of
-//! replicas. There is no other lock to take, so nobody waits in a circle. Readers take none.
+//! replicas. Other rows are locked after it and in the order of their keys, so nobody waits in a circle. Readers take none.
 
 use std::collections::BTreeSet;
 

@@ -26,7 +26,7 @@ use crate::token::{Mint, TokenError};
 const POLL: Duration = Duration::from_secs(1);
 /// A round begins no sooner than so long after the one before, so that what many commits left goes together. After a rest it
 /// begins at once.
-const PACE: Duration = Duration::from_millis(10);
+const PACE: Duration = Duration::from_millis(20);
 /// How long a token holds, and how much of that is left for whoever gets it.
 const TOKEN_FOR: TimeDelta = TimeDelta::minutes(5);
 const TOKEN_IS_FRESH_FOR: Duration = Duration::from_mins(3);
