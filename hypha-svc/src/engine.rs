@@ -15,6 +15,7 @@ pub(crate) mod cascade;
 pub(crate) mod close;
 pub(crate) mod commit;
 pub(crate) mod credit;
+pub(crate) mod edges;
 pub(crate) mod evidence;
 pub(crate) mod fair;
 pub(crate) mod finish;
@@ -27,6 +28,7 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod prune;
 pub(crate) mod pulse;
+pub(crate) mod registration;
 pub(crate) mod roster;
 pub(crate) mod settle;
 pub(crate) mod steer;
@@ -176,7 +178,7 @@ impl Engine {
     /// Waits for work for a registration.
     pub(crate) async fn poll(
         &self,
-        registration: Arc<offer::Registration>,
+        registration: Arc<registration::Registration>,
         max: u32,
         wait: Duration,
     ) -> Grants {

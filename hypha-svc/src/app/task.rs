@@ -1,5 +1,7 @@
 //! Tasks as people see them: ended, hot, or still waiting.
 
+use std::collections::HashMap;
+
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use sqlx::PgConnection;
@@ -9,10 +11,10 @@ use crate::convert;
 use crate::convert::id::Named;
 use crate::convert::page::Page;
 use crate::convert::task::Members;
-use crate::engine::plan::by_task;
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::TaskKey;
+use crate::store::hot::Seen;
 
 impl App {
     pub(crate) async fn get_task(
@@ -111,4 +113,11 @@ fn parse_cursor(text: &str) -> Result<Option<(u32, u32)>, Error> {
     let (n, i) = text.split_once('-').ok_or(Error::PageToken)?;
     let place = n.parse().ok().zip(i.parse().ok());
     place.map(Some).ok_or(Error::PageToken)
+}
+
+/// Hot rows by task.
+fn by_task(rows: Vec<Seen>) -> HashMap<(u32, u32), Seen> {
+    rows.into_iter()
+        .map(|row| ((row.task.n, row.task.i), row))
+        .collect()
 }

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{App, attempt};
 use crate::convert::id::Presented;
 use crate::engine::grant::Grants;
-use crate::engine::offer::Registration;
+use crate::engine::registration::Registration;
 use crate::error::Error;
 use crate::store;
 use crate::store::hot::Beat;

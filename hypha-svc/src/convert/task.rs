@@ -6,7 +6,8 @@ use cambium_proto::hypha::v1 as wire;
 
 use super::{id, time_to_wire};
 use crate::engine::cache::RunInfo;
-use crate::engine::plan::{hot, sources_of};
+use crate::engine::edges::sources_of;
+use crate::engine::plan::hot;
 use crate::store::engine::TaskKey;
 use crate::store::hot::Seen;
 use crate::store::task::End;

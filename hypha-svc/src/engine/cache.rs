@@ -9,7 +9,7 @@ use cambium_kernel::{AgentId, RegistrationId, RunId, WorkspaceId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::offer::Registration;
+use super::registration::Registration;
 use crate::store::engine::TaskKey;
 use crate::store::graph::Version;
 

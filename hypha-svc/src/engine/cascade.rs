@@ -128,7 +128,7 @@ async fn group_edges(
         }
     }
     let list = crate::convert::payload::list(members.values().map(Vec::as_slice));
-    let outcomes = super::plan::edge_outcomes(&run.info, task.n, state, Some(&list));
+    let outcomes = super::edges::edge_outcomes(&run.info, task.n, state, Some(&list));
     Ok(Some(outcomes))
 }
 

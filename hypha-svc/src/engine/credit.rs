@@ -6,7 +6,8 @@ use tokio::sync::mpsc;
 
 use super::Engine;
 use super::grant::Grants;
-use super::offer::{OfferId, Registration};
+use super::offer::OfferId;
+use super::registration::Registration;
 
 /// Attempts that one stream may have asked for and not been sent yet.
 const MOST: u32 = 10_000;

@@ -10,8 +10,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use super::cache::RunInfo;
+use super::edges::sources_of;
 use super::op::Usage;
-use super::plan::{Plan, sources_of};
+use super::plan::Plan;
 use super::thank::signal;
 use crate::convert;
 use crate::store::engine::TaskKey;

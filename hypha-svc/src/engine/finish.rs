@@ -8,9 +8,8 @@ use cambium_proto::hypha::v1::{RunEventKind, RunState};
 use cambium_proto::signal::v1::Signal;
 use sqlx::PgConnection;
 
-use super::plan::{
-    CANCELLED, CANCELLING, FAILED, Plan, RUNNING, RunPlan, SUCCEEDED, end_state, sources_of,
-};
+use super::edges::sources_of;
+use super::plan::{CANCELLED, CANCELLING, FAILED, Plan, RUNNING, RunPlan, SUCCEEDED, end_state};
 use super::{close, thank};
 use crate::store;
 use crate::store::engine::{RunChange, signed};

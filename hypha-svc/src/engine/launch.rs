@@ -11,8 +11,9 @@ use cambium_proto::hypha::v1::RunEventKind;
 use sqlx::PgConnection;
 
 use super::cache::RunInfo;
+use super::edges::edge_outcomes;
 use super::op::{Start, Started};
-use super::plan::{Plan, RUNNING, RunPlan, Settled, edge_outcomes};
+use super::plan::{Plan, RUNNING, RunPlan, Settled};
 use super::{Engine, answer, cascade, commit};
 use crate::app::attempt::outputs;
 use crate::convert;

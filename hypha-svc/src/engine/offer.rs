@@ -4,92 +4,20 @@
 //! a queue may hold work while its news are ahead of what the last short search had seen; an in-memory count would drift.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cambium_hypha::matching::Bid;
-use cambium_kernel::{AgentId, Capability, Score, WorkspaceId};
+use cambium_kernel::{AgentId, Capability};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Engine;
 use super::grant::{Granted, Grants};
+use super::registration::Registration;
 use super::roster::Roster;
 use crate::store::engine::Search;
 use crate::store::queue::Queue;
-
-/// An announced incarnation, with what its agents can do.
-#[derive(Debug)]
-pub(crate) struct Registration {
-    pub(crate) reg: i32,
-    pub(crate) workspace: WorkspaceId,
-    pub(crate) owner: String,
-    pub(crate) slots: u32,
-    pub(crate) agents: Vec<(AgentId, BTreeSet<String>)>,
-    pub(crate) draining: AtomicBool,
-    /// Able agents by queue, as far as asked.
-    able: RwLock<HashMap<i32, Arc<[AgentId]>>>,
-}
-
-impl Registration {
-    pub(crate) fn new(
-        reg: i32,
-        workspace: WorkspaceId,
-        owner: String,
-        slots: u32,
-        agents: Vec<(AgentId, BTreeSet<String>)>,
-        draining: bool,
-    ) -> Self {
-        Self {
-            reg,
-            workspace,
-            owner,
-            slots,
-            agents,
-            draining: AtomicBool::new(draining),
-            able: RwLock::default(),
-        }
-    }
-
-    /// The agents that can do the work of a queue, whatever else speaks against them now.
-    fn able(&self, queue: &Queue) -> Arc<[AgentId]> {
-        if let Some(known) = self
-            .able
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&queue.queue)
-        {
-            return known.clone();
-        }
-        let agents: Arc<[AgentId]> = if queue.workspace == self.workspace.as_str() {
-            let able = self
-                .agents
-                .iter()
-                .filter(|(_, has)| queue.requires.iter().all(|need| has.contains(need)));
-            able.map(|(agent, _)| *agent).collect()
-        } else {
-            Arc::from([])
-        };
-        self.able
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(queue.queue, agents.clone());
-        agents
-    }
-
-    /// The share of what a node prefers that one of its agents has; one if nothing is preferred.
-    fn preferred(&self, agent: AgentId, prefers: &[Capability]) -> Score {
-        if prefers.is_empty() {
-            return Score::ONE;
-        }
-        let has = self.agents.iter().find(|(one, _)| *one == agent);
-        let met = has.map_or(0, |(_, has)| {
-            let met = prefers.iter().filter(|one| has.contains(one.as_str()));
-            met.count()
-        });
-        Score::ratio(met as u64, prefers.len() as u64)
-    }
-}
 
 /// Orders offers: longest waiting first, and those in a completion's reply before all others.
 pub(crate) type OfferId = i64;

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::cache::RunInfo;
 use super::grant::{Granted, Grants};
-use super::offer::Registration;
+use super::registration::Registration;
 use crate::error::Error;
 use crate::store::engine::{Fence, TaskKey};
 

@@ -1,21 +1,20 @@
 //! What one transaction will write, gathered in memory. Holds the decisions; knows no SQL and waits for nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use cambium_hypha::EndState;
-use cambium_hypha::condition::Scope;
 use cambium_kernel::{AgentId, LeaseId, RunId};
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use chrono::{DateTime, Utc};
 
 use super::cache::{Output, RunInfo};
+use super::edges::{edge_outcomes, sources_of};
 use super::evidence::Evidence;
 use super::op::{EdgeOutcome, Start};
 use crate::store::engine::{Counts, NewEnd, NewHot, RunHead, TaskKey};
 use crate::store::event::Transition;
-use crate::store::hot::Seen;
 use crate::store::park::Park;
 use crate::store::tally::{Arrival, Fan};
 use crate::store::task::Attempt;
@@ -414,62 +413,4 @@ fn ended_kind(state: EndState) -> RunEventKind {
         EndState::Omitted => RunEventKind::TaskOmitted,
         EndState::Cancelled => RunEventKind::TaskCancelled,
     }
-}
-
-/// What the edges out of a node say once it has ended.
-pub(crate) fn edge_outcomes(
-    info: &RunInfo,
-    n: u32,
-    state: EndState,
-    output: Option<&[u8]>,
-) -> Vec<EdgeOutcome> {
-    let graph = info.graph();
-    let outgoing = graph.outgoing(n).iter();
-    outgoing
-        .map(|edge| {
-            let edge = &graph.edges()[*edge as usize];
-            if !edge.on.contains(state) {
-                return EdgeOutcome::Dead;
-            }
-            let Some(when) = &edge.when else {
-                return EdgeOutcome::Fired;
-            };
-            let scope = Scope {
-                input: Some(&info.input),
-                inputs: &[],
-                output: Some(output.unwrap_or_default()),
-                states: &[],
-            };
-            match when.evaluate(&scope) {
-                Ok(true) => EdgeOutcome::Fired,
-                Ok(false) => EdgeOutcome::Dead,
-                Err(fault) => EdgeOutcome::Fault(fault.to_string()),
-            }
-        })
-        .collect()
-}
-
-/// The upstream nodes whose output a task takes: those noted, or all that the graph says.
-pub(crate) fn sources_of(info: &RunInfo, n: u32, noted: Option<&[u8]>) -> Vec<u32> {
-    if let Some(noted) = noted {
-        return crate::store::unpack(noted);
-    }
-    let graph = info.graph();
-    let incoming = graph
-        .incoming(n)
-        .iter()
-        .map(|e| &graph.edges()[*e as usize]);
-    let mut sources: Vec<u32> = incoming
-        .filter(|edge| edge.data)
-        .map(|edge| edge.from)
-        .collect();
-    sources.sort_unstable();
-    sources
-}
-
-/// Hot rows by task, for whoever explains.
-pub(crate) fn by_task(rows: Vec<Seen>) -> HashMap<(u32, u32), Seen> {
-    rows.into_iter()
-        .map(|row| ((row.task.n, row.task.i), row))
-        .collect()
 }

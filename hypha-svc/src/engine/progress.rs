@@ -7,10 +7,11 @@ use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use cambium_proto::signal::v1::TaskOutcome;
 use chrono::{DateTime, Utc};
 
+use super::edges::sources_of;
 use super::evidence::{self, Evidence};
 use super::losers::NOT_NEEDED;
 use super::op::{Change, EdgeOutcome, Settle, Usage, Verdict};
-use super::plan::{Carried, Ending, Plan, PlannedHot, hot, sources_of, stored};
+use super::plan::{Carried, Ending, Plan, PlannedHot, hot, stored};
 use crate::store::engine::{HotRow, TaskKey};
 use crate::store::event::Transition;
 use crate::store::park::Park;

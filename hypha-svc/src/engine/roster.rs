@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cambium_hypha::matching::{Bid, Merits, Weights, advised};
 use cambium_kernel::{AgentId, Score};
 
-use super::offer::Registration;
+use super::registration::Registration;
 use crate::store::standing::Row;
 
 /// A registration that has not asked for work for so long has no slots any more.

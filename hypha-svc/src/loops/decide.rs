@@ -13,9 +13,10 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::app::attempt::outputs;
 use crate::engine::Engine;
+use crate::engine::edges::sources_of;
 use crate::engine::grant::DecideJob;
 use crate::engine::op::{Settle, Verdict};
-use crate::engine::plan::{end_state, sources_of};
+use crate::engine::plan::end_state;
 use crate::error::Error;
 use crate::store;
 

@@ -23,7 +23,7 @@ use crate::app::attempt::build;
 use crate::convert::{ending, id};
 use crate::engine::credit::Credit;
 use crate::engine::grant::Grants;
-use crate::engine::offer::Registration;
+use crate::engine::registration::Registration;
 use crate::error::Error;
 
 /// Frames whose answers are outstanding: past that, the worker's next frames wait.

@@ -7,9 +7,10 @@ use sqlx::PgConnection;
 
 use super::words::{Who, counted, moment, quoted, reason, series_of};
 use super::{Case, omitted};
+use crate::engine::edges::edge_outcomes;
 use crate::engine::losers::NOT_NEEDED;
 use crate::engine::op::EdgeOutcome;
-use crate::engine::plan::{CANCELLED, CANCELLING, edge_outcomes, end_state};
+use crate::engine::plan::{CANCELLED, CANCELLING, end_state};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::TaskKey;
