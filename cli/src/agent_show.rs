@@ -25,7 +25,10 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let standings = standing::of(&connection, &context.workspace(), &ids).await;
     let standing = standings.unwrap_or_default().remove(&agent.agent_id);
 
-    let reply = GetAgentResponse { agent: Some(agent) };
+    let reply = GetAgentResponse {
+        agent: Some(agent),
+        ..GetAgentResponse::default()
+    };
     let mut document = json::document(&reply)?;
     if let Some(standing) = &standing {
         document["agent"]["standing"] = json::document(standing)?;

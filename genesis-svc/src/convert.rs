@@ -73,12 +73,16 @@ pub(crate) fn agent_to_wire(agent: &Agent) -> wire::Agent {
         capabilities: agent.capabilities.iter().map(str::to_owned).collect(),
         state: state_to_wire(agent.state).into(),
         enroll_time: Some(time_to_wire(agent.enrolled_at)),
+        root_agent_id: agent.root.to_string(),
+        ..wire::Agent::default()
     }
 }
 
 const fn state_to_wire(state: State) -> wire::AgentState {
     match state {
         State::Active => wire::AgentState::Active,
+        State::Draining => wire::AgentState::Draining,
+        State::Retired => wire::AgentState::Retired,
     }
 }
 

@@ -1,4 +1,4 @@
-//! An agent that was enrolled, and the name by which people know it.
+//! An agent, the name by which people know it, where it came from, and where in its life it is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cambium_kernel::{AgentId, WorkspaceId, check_name};
 use chrono::{DateTime, Utc};
 
-use crate::{Capabilities, Error};
+use crate::{Capabilities, Error, TemplateName};
 
 /// What people call an agent. Unique in its workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,11 +31,22 @@ impl fmt::Display for AgentName {
     }
 }
 
-/// Where an agent is in its life.
+/// Where an agent is in its life. It goes forward only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It may be given work.
     Active,
+    /// It is given no new work; what it holds it may finish.
+    Draining,
+    /// Its life is over, and composted.
+    Retired,
+}
+
+/// From which template an agent was made, and which version of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub template: TemplateName,
+    pub version: i32,
 }
 
 /// Somebody who can be given work.
@@ -47,11 +58,44 @@ pub struct Agent {
     pub capabilities: Capabilities,
     pub state: State,
     pub enrolled_at: DateTime<Utc>,
+    /// None of an agent from outside.
+    pub origin: Option<Origin>,
+    pub parent: Option<AgentId>,
+    /// The first of its line: itself, if nobody spawned it.
+    pub root: AgentId,
+    /// How far it is from the root.
+    pub generation: u32,
 }
 
 impl Agent {
-    /// Answers a second enrolment under the same name: it is the same agent only if it can do the same.
+    /// An agent from outside any template.
+    #[must_use]
+    pub fn from_outside(
+        id: AgentId,
+        workspace: WorkspaceId,
+        name: AgentName,
+        capabilities: Capabilities,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            id,
+            workspace,
+            name,
+            capabilities,
+            state: State::Active,
+            enrolled_at: now,
+            origin: None,
+            parent: None,
+            root: id,
+            generation: 0,
+        }
+    }
+
+    /// Answers a second enrolment under the same name: it is the same agent only if it can do the same, and lives.
     pub fn enrolled_again(self, capabilities: &Capabilities) -> Result<Self, Error> {
+        if self.state == State::Retired {
+            return Err(Error::Retired(self.name));
+        }
         if self.capabilities == *capabilities {
             Ok(self)
         } else {
@@ -65,14 +109,13 @@ mod tests {
     use super::*;
 
     fn ada(capabilities: &[&str]) -> Agent {
-        Agent {
-            id: AgentId::generate(),
-            workspace: WorkspaceId::parse("default").unwrap(),
-            name: AgentName::parse("ada").unwrap(),
-            capabilities: Capabilities::parse(capabilities).unwrap(),
-            state: State::Active,
-            enrolled_at: DateTime::UNIX_EPOCH,
-        }
+        Agent::from_outside(
+            AgentId::generate(),
+            WorkspaceId::parse("default").unwrap(),
+            AgentName::parse("ada").unwrap(),
+            Capabilities::parse(capabilities).unwrap(),
+            DateTime::UNIX_EPOCH,
+        )
     }
 
     #[test]
@@ -93,5 +136,16 @@ mod tests {
             refused,
             Err(Error::NameTaken(AgentName::parse("ada").unwrap()))
         );
+    }
+
+    #[test]
+    fn whoever_has_retired_is_not_enrolled_again() {
+        let mut ada = ada(&["write"]);
+        ada.state = State::Retired;
+        let same = ada.capabilities.clone();
+
+        let refused = ada.enrolled_again(&same);
+
+        assert!(matches!(refused, Err(Error::Retired(_))));
     }
 }

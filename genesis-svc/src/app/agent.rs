@@ -102,6 +102,7 @@ impl App {
         let agent = found.ok_or(Error::NoAgent(called))?;
         Ok(GetAgentResponse {
             agent: Some(convert::agent_to_wire(&agent)),
+            ..GetAgentResponse::default()
         })
     }
 

@@ -24,15 +24,16 @@ impl TryFrom<Row> for Agent {
     fn try_from(row: Row) -> Result<Self, Self::Error> {
         let id = AgentId::from_uuid(row.agent_id);
         let broken = |why: String| Error::Broken { id, why };
-        Ok(Self {
+        let agent = Self::from_outside(
             id,
-            workspace: WorkspaceId::parse(&row.workspace_id)
-                .map_err(|why| broken(why.to_string()))?,
-            name: AgentName::parse(&row.name).map_err(|why| broken(why.to_string()))?,
-            capabilities: Capabilities::parse(&row.capabilities)
-                .map_err(|why| broken(why.to_string()))?,
+            WorkspaceId::parse(&row.workspace_id).map_err(|why| broken(why.to_string()))?,
+            AgentName::parse(&row.name).map_err(|why| broken(why.to_string()))?,
+            Capabilities::parse(&row.capabilities).map_err(|why| broken(why.to_string()))?,
+            row.enrolled_at,
+        );
+        Ok(Self {
             state: state(&row.state).ok_or_else(|| broken(format!("state `{}`", row.state)))?,
-            enrolled_at: row.enrolled_at,
+            ..agent
         })
     }
 }
@@ -40,6 +41,8 @@ impl TryFrom<Row> for Agent {
 fn state(text: &str) -> Option<State> {
     match text {
         "active" => Some(State::Active),
+        "draining" => Some(State::Draining),
+        "retired" => Some(State::Retired),
         _ => None,
     }
 }
@@ -47,6 +50,8 @@ fn state(text: &str) -> Option<State> {
 const fn word(state: State) -> &'static str {
     match state {
         State::Active => "active",
+        State::Draining => "draining",
+        State::Retired => "retired",
     }
 }
 
