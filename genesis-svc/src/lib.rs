@@ -1,4 +1,5 @@
-//! genesis: who the agents are. Other services hear of them by signals, people ask here.
+//! genesis: who the agents are, what they are made from, and what their lives taught. Other services hear of it by signals,
+//! people ask here.
 //! Gives nobody work and judges nobody: that is for hypha and immune.
 
 mod app;
@@ -6,6 +7,7 @@ mod config;
 mod convert;
 mod error;
 mod loops;
+mod receptors;
 mod rpc;
 mod server;
 mod store;

@@ -82,6 +82,13 @@ impl Pattern {
         Ok(Self { kind, text, normal })
     }
 
+    /// One that was checked when it was stored: rules that have become stricter since do not undo it.
+    #[must_use]
+    pub fn from_stored(kind: PatternKind, text: String) -> Self {
+        let normal = Normal::of(&text);
+        Self { kind, text, normal }
+    }
+
     /// The patterns that a caller gives, at most [`crate::harvest::MOST`] of both kinds together.
     pub fn parse_all(failures: &[String], hints: &[String]) -> Result<Vec<Self>, Error> {
         let given = failures.len() + hints.len();

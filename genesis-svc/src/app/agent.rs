@@ -1,22 +1,18 @@
 //! Enrolling agents and finding them.
 
 use cambium_genesis::Agent;
-use cambium_kernel::{AgentId, SignalId, WorkspaceId};
-use cambium_proto::genesis::v1::{EnrollAgentResponse, GetAgentResponse, ListAgentsResponse};
+use cambium_kernel::{AgentId, WorkspaceId};
+use cambium_proto::genesis::v1::{
+    AgentConfig, EnrollAgentResponse, GetAgentResponse, GetAncestryResponse, ListAgentsResponse,
+};
 use cambium_service_kit::call::Call;
-use cambium_service_kit::principal::Kind;
-use cambium_service_kit::token::Mint;
-use cambium_service_kit::{database, outbox, receipt};
-use chrono::TimeDelta;
+use cambium_service_kit::{database, receipt};
 use sqlx::PgConnection;
 
 use crate::app::App;
-use crate::convert::{self, Enrollment, Page, Which};
+use crate::convert::{self, Enrollment, Inheritance, Page, Which};
 use crate::error::Error;
 use crate::store;
-
-const AGENT_TOKEN: TimeDelta = TimeDelta::minutes(15);
-const WORKER_TOKEN: TimeDelta = TimeDelta::hours(1);
 
 impl App {
     /// Answers a call. The reply that is remembered holds no token: those are minted afresh for each answer.
@@ -26,9 +22,12 @@ impl App {
         call: &Call,
         wish: &Enrollment,
     ) -> Result<EnrollAgentResponse, Error> {
-        let reply = database::retry_conflicts(3, || self.enroll_once(call, wish)).await?;
+        let mut reply = database::retry_conflicts(3, || self.enroll_once(call, wish)).await?;
         self.relay.notify();
-        self.with_tokens(reply)
+        let agent = reply.agent.clone().unwrap_or_default();
+        reply.agent_token = self.agent_token(&agent)?;
+        reply.worker_token = self.worker_token(&agent)?;
+        Ok(reply)
     }
 
     async fn enroll_once(
@@ -52,35 +51,20 @@ impl App {
 
     /// The agent of that name: a new one, of which others are told, or the one that is the same.
     async fn enrolled(&self, tx: &mut PgConnection, wish: &Enrollment) -> Result<Agent, Error> {
-        if let Some(agent) = store::agent::insert(tx, AgentId::generate(), wish).await? {
-            let signal = convert::agent_spawned(SignalId::generate(), &agent);
-            outbox::insert(tx, store::SCHEMA, &outbox::rows(&self.routes, vec![signal])).await?;
+        let now = store::now(tx).await?;
+        let agent = Agent::from_outside(
+            AgentId::generate(),
+            wish.workspace.clone(),
+            wish.name.clone(),
+            wish.capabilities.clone(),
+            now,
+        );
+        if self.born(tx, &agent, &Inheritance::none()).await? {
             return Ok(agent);
         }
         let known = store::agent::by_name(tx, &wish.workspace, &wish.name).await?;
         let known = known.ok_or_else(|| Error::NoAgent(wish.name.to_string()))?;
         Ok(known.enrolled_again(&wish.capabilities)?)
-    }
-
-    fn with_tokens(&self, mut reply: EnrollAgentResponse) -> Result<EnrollAgentResponse, Error> {
-        let agent = reply.agent.clone().unwrap_or_default();
-        let of = |kind, name: String, ttl, agents| Mint {
-            kind,
-            name,
-            audience: vec!["hypha".to_owned(), "genesis".to_owned()],
-            ttl,
-            workspaces: vec![agent.workspace_id.clone()],
-            agents,
-            capabilities: agent.capabilities.clone(),
-            act: None,
-            lease: None,
-        };
-        let id = agent.agent_id.clone();
-        let itself = of(Kind::Agent, id.clone(), AGENT_TOKEN, Vec::new());
-        let worker = of(Kind::Worker, agent.name.clone(), WORKER_TOKEN, vec![id]);
-        reply.agent_token = self.key.mint(self.clock.now(), itself)?;
-        reply.worker_token = self.key.mint(self.clock.now(), worker)?;
-        Ok(reply)
     }
 
     pub(crate) async fn agent(
@@ -102,19 +86,65 @@ impl App {
         let agent = found.ok_or(Error::NoAgent(called))?;
         Ok(GetAgentResponse {
             agent: Some(convert::agent_to_wire(&agent)),
-            ..GetAgentResponse::default()
+            config: config(&mut conn, &agent).await?,
         })
     }
 
-    /// Reads one agent more than the page holds: whether it is there says whether the list goes on.
     pub(crate) async fn agents(
         &self,
         workspace: &WorkspaceId,
         page: &Page,
     ) -> Result<ListAgentsResponse, Error> {
+        let after = page.after(|name| Some(name.to_owned()))?;
         let mut conn = self.pool.acquire().await?;
-        let limit = i64::try_from(page.size + 1).unwrap_or(i64::MAX);
-        let agents = store::agent::list(&mut conn, workspace, page.after.as_ref(), limit).await?;
-        Ok(convert::page_to_wire(workspace, page, &agents))
+        let agents = store::agent::list(
+            &mut conn,
+            workspace,
+            after.as_deref().unwrap_or_default(),
+            page.limit(),
+        )
+        .await?;
+        let (agents, next_page_token) = convert::cut(
+            page,
+            &agents,
+            |agent| agent.name.to_string(),
+            convert::agent_to_wire,
+        );
+        Ok(ListAgentsResponse {
+            agents,
+            next_page_token,
+        })
     }
+
+    pub(crate) async fn ancestry(
+        &self,
+        workspace: &WorkspaceId,
+        id: AgentId,
+    ) -> Result<GetAncestryResponse, Error> {
+        let mut conn = self.pool.acquire().await?;
+        let line = store::agent::line(&mut conn, workspace, id).await?;
+        if line.is_empty() {
+            return Err(Error::NoAgent(id.to_string()));
+        }
+        let children = store::agent::children(&mut conn, workspace, id).await?;
+        Ok(GetAncestryResponse {
+            line: line.iter().map(convert::kin_to_wire).collect(),
+            children: children.iter().map(convert::kin_to_wire).collect(),
+        })
+    }
+}
+
+/// What a spawned agent is told to be; nothing of one from outside.
+pub(super) async fn config(
+    conn: &mut PgConnection,
+    agent: &Agent,
+) -> Result<Option<AgentConfig>, Error> {
+    let Some(origin) = &agent.origin else {
+        return Ok(None);
+    };
+    let version =
+        store::version::find(conn, &agent.workspace, &origin.template, origin.version).await?;
+    let inheritance = store::agent::inheritance(conn, &agent.workspace, agent.id).await?;
+    let inheritance = inheritance.ok_or_else(|| Error::NoAgent(agent.id.to_string()))?;
+    Ok(Some(convert::config_to_wire(&version.spec, &inheritance)))
 }

@@ -1,4 +1,4 @@
-//! Forgets replies that nobody will ask for again, a few at a time.
+//! Forgets what nobody will ask for again, a few rows at a time: replies after a day, signals after thirty.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) async fn run(pool: PgPool, stop: Stop) {
         if let Err(error) = forget(&pool, &stop).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "old replies were not forgotten; tried again later"
+                "old rows were not forgotten; tried again later"
             );
         }
     }
@@ -32,5 +32,6 @@ pub(crate) async fn run(pool: PgPool, stop: Stop) {
 /// Until nothing old is left.
 async fn forget(pool: &PgPool, stop: &Stop) -> Result<(), Error> {
     while !stop.is_stopped() && store::receipt::forget(pool, BATCH).await? > 0 {}
+    while !stop.is_stopped() && store::inbox::forget(pool, BATCH).await? > 0 {}
     Ok(())
 }

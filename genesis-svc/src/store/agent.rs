@@ -1,14 +1,18 @@
-//! Table `genesis.agent`.
+//! Table `genesis.agent`: who there is. How a life ends is in [`life`], what watchers read in [`changes`].
 
-use cambium_genesis::{Agent, AgentName, Capabilities, State};
+pub(crate) mod changes;
+pub(crate) mod life;
+
+use cambium_genesis::{Agent, AgentName, Capabilities, Origin, State, TemplateName};
 use cambium_kernel::{AgentId, WorkspaceId};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::convert::Enrollment;
+use crate::convert::Inheritance;
 use crate::error::Error;
 
+#[derive(Debug)]
 struct Row {
     workspace_id: String,
     agent_id: Uuid,
@@ -16,24 +20,39 @@ struct Row {
     capabilities: Vec<String>,
     state: String,
     enrolled_at: DateTime<Utc>,
+    template: Option<String>,
+    template_version: Option<i32>,
+    parent_id: Option<Uuid>,
+    root_id: Uuid,
+    generation: i32,
 }
 
 impl TryFrom<Row> for Agent {
     type Error = Error;
 
     fn try_from(row: Row) -> Result<Self, Self::Error> {
-        let id = AgentId::from_uuid(row.agent_id);
-        let broken = |why: String| Error::Broken { id, why };
-        let agent = Self::from_outside(
-            id,
-            WorkspaceId::parse(&row.workspace_id).map_err(|why| broken(why.to_string()))?,
-            AgentName::parse(&row.name).map_err(|why| broken(why.to_string()))?,
-            Capabilities::parse(&row.capabilities).map_err(|why| broken(why.to_string()))?,
-            row.enrolled_at,
-        );
+        let broken = |why: String| Error::Broken {
+            what: format!("agent {}", row.agent_id),
+            why,
+        };
+        let template = row.template.as_deref().map(TemplateName::parse).transpose();
+        let template = template.map_err(|why| broken(why.to_string()))?;
+        let origin = template
+            .zip(row.template_version)
+            .map(|(template, version)| Origin { template, version });
         Ok(Self {
+            id: AgentId::from_uuid(row.agent_id),
+            workspace: WorkspaceId::parse(&row.workspace_id)
+                .map_err(|why| broken(why.to_string()))?,
+            name: AgentName::parse(&row.name).map_err(|why| broken(why.to_string()))?,
+            capabilities: Capabilities::parse(&row.capabilities)
+                .map_err(|why| broken(why.to_string()))?,
             state: state(&row.state).ok_or_else(|| broken(format!("state `{}`", row.state)))?,
-            ..agent
+            enrolled_at: row.enrolled_at,
+            origin,
+            parent: row.parent_id.map(AgentId::from_uuid),
+            root: AgentId::from_uuid(row.root_id),
+            generation: u32::try_from(row.generation).map_err(|why| broken(why.to_string()))?,
         })
     }
 }
@@ -55,30 +74,46 @@ const fn word(state: State) -> &'static str {
     }
 }
 
-/// Adds an agent, unless its name is in use: then waits until that is sure, and adds nothing.
+/// Adds an agent, unless its name is in use: then waits until that is sure, and says no.
 pub(crate) async fn insert(
     conn: &mut PgConnection,
-    id: AgentId,
-    wish: &Enrollment,
-) -> Result<Option<Agent>, Error> {
-    let capabilities: Vec<String> = wish.capabilities.iter().map(str::to_owned).collect();
-    let row = sqlx::query_as!(
-        Row,
+    agent: &Agent,
+    inheritance: &Inheritance,
+) -> Result<bool, Error> {
+    let capabilities: Vec<String> = agent.capabilities.iter().map(str::to_owned).collect();
+    let origin = agent.origin.as_ref();
+    let done = sqlx::query!(
         r#"
-        INSERT INTO genesis.agent (workspace_id, agent_id, name, capabilities, state, enrolled_at)
-        VALUES ($1, $2, $3, $4, $5, genesis.now())
+        INSERT INTO genesis.agent (
+            workspace_id, agent_id, name, capabilities, state, enrolled_at,
+            template, template_version, parent_id, root_id, generation,
+            inherited, inherited_hash, inherited_ids, held_out_ids, changed_in
+        )
+        VALUES (
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+            pg_current_xact_id()::text::bigint
+        )
         ON CONFLICT ON CONSTRAINT agent_name_unique DO NOTHING
-        RETURNING workspace_id, agent_id, name, capabilities, state, enrolled_at
         "#,
-        wish.workspace.as_str(),
-        id.as_uuid(),
-        wish.name.as_str(),
+        agent.workspace.as_str(),
+        agent.id.as_uuid(),
+        agent.name.as_str(),
         &capabilities,
-        word(State::Active),
+        word(agent.state),
+        agent.enrolled_at,
+        origin.map(|origin| origin.template.as_str()),
+        origin.map(|origin| origin.version),
+        agent.parent.map(AgentId::as_uuid),
+        agent.root.as_uuid(),
+        i32::try_from(agent.generation).unwrap_or(i32::MAX),
+        inheritance.text,
+        &inheritance.hash[..],
+        &inheritance.ids,
+        &inheritance.held_out,
     )
-    .fetch_optional(conn)
+    .execute(conn)
     .await?;
-    row.map(Agent::try_from).transpose()
+    Ok(done.rows_affected() > 0)
 }
 
 pub(crate) async fn by_id(
@@ -89,7 +124,8 @@ pub(crate) async fn by_id(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at
+        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+               template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND agent_id = $2
         "#,
@@ -109,7 +145,8 @@ pub(crate) async fn by_name(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at
+        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+               template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND name = $2
         "#,
@@ -125,23 +162,103 @@ pub(crate) async fn by_name(
 pub(crate) async fn list(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
-    after: Option<&AgentName>,
+    after: &str,
     limit: i64,
 ) -> Result<Vec<Agent>, Error> {
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at
+        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+               template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND name > $2 -- no name is empty, so the empty text is before them all
         ORDER BY name
         LIMIT $3
         "#,
         workspace.as_str(),
-        after.map_or("", AgentName::as_str),
+        after,
         limit,
     )
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(Agent::try_from).collect()
+}
+
+/// The line of an agent, from its root to itself; empty if there is no such agent.
+pub(crate) async fn line(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    id: AgentId,
+) -> Result<Vec<Agent>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"
+        WITH RECURSIVE line AS (
+            SELECT * FROM genesis.agent WHERE workspace_id = $1 AND agent_id = $2
+            UNION ALL
+            SELECT a.*
+            FROM genesis.agent a
+            JOIN line ON a.workspace_id = line.workspace_id AND a.agent_id = line.parent_id
+        )
+        SELECT workspace_id AS "workspace_id!", agent_id AS "agent_id!", name AS "name!",
+               capabilities AS "capabilities!", state AS "state!", enrolled_at AS "enrolled_at!",
+               template, template_version, parent_id, root_id AS "root_id!", generation AS "generation!"
+        FROM line
+        ORDER BY generation
+        "#,
+        workspace.as_str(),
+        id.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Agent::try_from).collect()
+}
+
+/// Those that an agent spawned, the oldest first.
+pub(crate) async fn children(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    parent: AgentId,
+) -> Result<Vec<Agent>, Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"
+        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+               template, template_version, parent_id, root_id, generation
+        FROM genesis.agent
+        WHERE workspace_id = $1 AND parent_id = $2
+        ORDER BY enrolled_at, agent_id
+        LIMIT 1000 -- more nobody has
+        "#,
+        workspace.as_str(),
+        parent.as_uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Agent::try_from).collect()
+}
+
+/// What an agent was spawned with.
+pub(crate) async fn inheritance(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    id: AgentId,
+) -> Result<Option<Inheritance>, Error> {
+    let row = sqlx::query!(
+        r#"
+        SELECT inherited, inherited_hash, inherited_ids, held_out_ids
+        FROM genesis.agent
+        WHERE workspace_id = $1 AND agent_id = $2
+        "#,
+        workspace.as_str(),
+        id.as_uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Inheritance {
+        text: row.inherited,
+        hash: row.inherited_hash.unwrap_or_default(),
+        ids: row.inherited_ids,
+        held_out: row.held_out_ids,
+    }))
 }

@@ -1,17 +1,26 @@
 //! A real genesis on a port of its own, with a database of its own.
 
+mod life;
+mod template;
+
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use cambium_kernel::SystemClock;
 use cambium_proto::genesis::v1::agent_service_client::AgentServiceClient;
+use cambium_proto::genesis::v1::compost_service_client::CompostServiceClient;
+use cambium_proto::genesis::v1::spawn_service_client::SpawnServiceClient;
+use cambium_proto::genesis::v1::template_service_client::TemplateServiceClient;
 use cambium_proto::genesis::v1::{Agent, EnrollAgentRequest, EnrollAgentResponse, GetAgentRequest};
+use cambium_proto::signal::v1::signal_service_client::SignalServiceClient;
 use cambium_service_kit::config::Secret;
+use cambium_service_kit::principal::Kind;
 use cambium_service_kit::service;
 use cambium_service_kit::shutdown::Stop;
-use cambium_service_kit::token::{Issuer, SigningKey, Verifier};
+use cambium_service_kit::token::{Issuer, Mint, SigningKey, Verifier};
 use cambium_testkit::{Bearer, Database, Keys, with_token};
+use chrono::{DateTime, TimeDelta, Utc};
 use genesis_svc::{Config, MIGRATOR};
 use tokio::net::TcpListener;
 use tonic::service::interceptor::InterceptedService;
@@ -20,7 +29,8 @@ use tonic::{Response, Status};
 use tonic_types::StatusExt as _;
 use uuid::Uuid;
 
-pub(crate) type Client = AgentServiceClient<InterceptedService<Channel, Bearer>>;
+pub(crate) type Authorized = InterceptedService<Channel, Bearer>;
+pub(crate) type Client = AgentServiceClient<Authorized>;
 
 pub(crate) struct Fixture {
     pub(crate) database: Database,
@@ -29,21 +39,36 @@ pub(crate) struct Fixture {
     pub(crate) client: Client,
     channel: Channel,
     key: Arc<SigningKey>,
+    /// Another operator's, whose logins a test dates itself.
+    login: SigningKey,
     stop: Stop,
 }
 
 /// With nobody to hear its signals.
 pub(crate) async fn start() -> Fixture {
-    start_telling(None).await
+    start_telling_all(&[]).await
 }
 
 /// With hypha at that address, now or later.
 pub(crate) async fn start_telling(hypha: Option<String>) -> Fixture {
+    let hypha = hypha.map(|address| ("hypha", address));
+    start_telling_all(hypha.as_slice()).await
+}
+
+/// With these services to hear its signals, each at its address.
+pub(crate) async fn start_telling_all(receivers: &[(&str, String)]) -> Fixture {
+    let receivers = receivers
+        .iter()
+        .map(|(name, address)| ((*name).to_owned(), address.clone()))
+        .collect();
     let database = cambium_testkit::database("genesis", &MIGRATOR).await;
     let keys = Keys::new();
     let key = Arc::new(SigningKey::generate("genesis-1", Issuer::Genesis).unwrap());
+    let login = SigningKey::generate("login-1", Issuer::Operator).unwrap();
     let stop = Stop::new();
-    let channel = serve(config(&database, &keys, &key, hypha), &stop).await;
+    let mut config = config(&database, &keys, &key, receivers);
+    config.bundle = config.bundle.with(login.public());
+    let channel = serve(config, &stop).await;
     let client = AgentServiceClient::new(with_token(channel.clone(), &keys.operator()));
     Fixture {
         database,
@@ -51,6 +76,7 @@ pub(crate) async fn start_telling(hypha: Option<String>) -> Fixture {
         client,
         channel,
         key,
+        login,
         stop,
     }
 }
@@ -59,7 +85,7 @@ fn config(
     database: &Database,
     keys: &Keys,
     key: &Arc<SigningKey>,
-    hypha: Option<String>,
+    receivers: HashMap<String, String>,
 ) -> Config {
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
     Config {
@@ -70,7 +96,7 @@ fn config(
         key: Arc::clone(key),
         credentials: keys.credentials("genesis"),
         bundle: keys.bundle().with(key.public()),
-        receivers: HashMap::from_iter(hypha.map(|url| ("hypha".to_owned(), url))),
+        receivers,
     }
 }
 
@@ -85,13 +111,54 @@ async fn serve(config: Config, stop: &Stop) -> Channel {
 impl Fixture {
     /// Another process of the same service, on the same database.
     pub(crate) async fn replica(&self) -> Client {
-        let config = config(&self.database, &self.keys, &self.key, None);
+        let config = config(&self.database, &self.keys, &self.key, HashMap::new());
         let channel = serve(config, &self.stop).await;
         AgentServiceClient::new(with_token(channel, &self.keys.operator()))
     }
 
+    /// The token of an operator who logged in then.
+    pub(crate) fn operator_since(&self, then: DateTime<Utc>) -> String {
+        let wish = Mint {
+            kind: Kind::Operator,
+            name: "ada".to_owned(),
+            audience: vec!["genesis".to_owned()],
+            ttl: TimeDelta::minutes(15),
+            workspaces: vec!["*".to_owned()],
+            agents: Vec::new(),
+            capabilities: Vec::new(),
+            act: None,
+            lease: None,
+        };
+        self.login.mint(then, wish).unwrap()
+    }
+
     pub(crate) fn bearing(&self, token: &str) -> Client {
         AgentServiceClient::new(with_token(self.channel.clone(), token))
+    }
+
+    pub(crate) fn templates(&self) -> TemplateServiceClient<Authorized> {
+        self.templates_bearing(&self.keys.operator())
+    }
+
+    pub(crate) fn templates_bearing(&self, token: &str) -> TemplateServiceClient<Authorized> {
+        TemplateServiceClient::new(with_token(self.channel.clone(), token))
+    }
+
+    pub(crate) fn spawns(&self) -> SpawnServiceClient<Authorized> {
+        self.spawns_bearing(&self.keys.operator())
+    }
+
+    pub(crate) fn spawns_bearing(&self, token: &str) -> SpawnServiceClient<Authorized> {
+        SpawnServiceClient::new(with_token(self.channel.clone(), token))
+    }
+
+    pub(crate) fn composts(&self) -> CompostServiceClient<Authorized> {
+        CompostServiceClient::new(with_token(self.channel.clone(), &self.keys.operator()))
+    }
+
+    /// Where that service delivers its signals.
+    pub(crate) fn hears(&self, sender: &str) -> SignalServiceClient<Authorized> {
+        SignalServiceClient::new(with_token(self.channel.clone(), &self.keys.service(sender)))
     }
 
     pub(crate) fn verifier(&self, audience: &str) -> Verifier {
@@ -128,6 +195,13 @@ impl Fixture {
             "agent" => sqlx::query_scalar("SELECT count(*) FROM genesis.agent"),
             "receipt" => sqlx::query_scalar("SELECT count(*) FROM genesis.receipt"),
             "outbox" => sqlx::query_scalar("SELECT count(*) FROM genesis.outbox"),
+            "compost" => sqlx::query_scalar("SELECT count(*) FROM genesis.compost"),
+            "inbox" => sqlx::query_scalar("SELECT count(*) FROM genesis.inbox"),
+            "learning" => sqlx::query_scalar("SELECT count(*) FROM genesis.learning"),
+            "spawn" => sqlx::query_scalar("SELECT count(*) FROM genesis.spawn"),
+            "template_version" => {
+                sqlx::query_scalar("SELECT count(*) FROM genesis.template_version")
+            }
             _ => panic!("{table} is no table of genesis"),
         };
         count.fetch_one(&self.database.owner).await.unwrap()
@@ -149,6 +223,9 @@ pub(crate) fn request(name: &str, capabilities: &[&str]) -> EnrollAgentRequest {
         capabilities: capabilities.iter().map(|&name| name.to_owned()).collect(),
     }
 }
+
+pub(crate) use life::{Tasks, failing, retirement, well};
+pub(crate) use template::{put, spawn, spec};
 
 pub(crate) fn reason(status: &Status) -> String {
     status.get_details_error_info().unwrap().reason
