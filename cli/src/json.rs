@@ -31,7 +31,9 @@ named! {
     hypha: CancelRunResponse, ExplainRunResponse, ExplainTaskResponse, GetGraphResponse, GetRunResponse, GetWeightsResponse,
         ImportGraphResponse, ListGraphsResponse, ListRunsResponse, PauseRunResponse, PutWeightsResponse, RerunFromResponse,
         ResumeRunResponse, SignalRunResponse, StartRunResponse, ValidateGraphResponse, WatchRunResponse;
-    genesis: EnrollAgentResponse, GetAgentResponse, ListAgentsResponse;
+    genesis: EnrollAgentResponse, ExplainLearningResponse, ExportTemplateResponse, GetAgentResponse, GetTemplateResponse,
+        ImportTemplateResponse, ListAgentsResponse, ListLearningsResponse, ListTemplatesResponse, ListVersionsResponse,
+        RetireAgentResponse, RollBackLearningResponse, SpawnResponse;
     immune: AcknowledgeAlertResponse, AdjustTrustResponse, DryRunRuleResponse, ExplainStandingResponse, GetPolicyResponse,
         ListAlertsResponse, ListAnomaliesResponse, ListQuarantinesResponse, ListRulesResponse, PutPolicyResponse,
         PutRuleResponse, QuarantineAgentResponse, ReleaseQuarantineResponse, Rule, Standing;
