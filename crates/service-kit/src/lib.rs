@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod migrate;
 pub mod outbox;
 pub mod page;
+pub mod peer;
 pub mod postgres;
 pub mod principal;
 pub mod readiness;

@@ -15,7 +15,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::database;
 
-pub use relay::{BadReceiver, Credentials, Relay, Wake};
+pub use crate::peer::Credentials;
+pub use relay::{Relay, Wake};
 pub use routes::Routes;
 
 /// A row that grew past this is followed by another: one must fit into a request with room to spare.

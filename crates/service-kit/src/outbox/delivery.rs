@@ -4,32 +4,25 @@ use std::collections::VecDeque;
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
 
-use cambium_kernel::{Clock, SystemClock};
 use cambium_proto::signal::v1::DeliverRequest;
 use cambium_proto::signal::v1::signal_service_client::SignalServiceClient;
-use chrono::TimeDelta;
 use prost::Message;
 use rand::Rng;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use tonic::metadata::AsciiMetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
 use super::queue::{Claimed, Queue};
-use super::relay::Credentials;
 use crate::database;
-use crate::principal::Kind;
+use crate::peer::Peer;
 use crate::shutdown::Stop;
-use crate::token::{Mint, TokenError};
+use crate::token::TokenError;
 
 const POLL: Duration = Duration::from_secs(1);
 /// A round begins no sooner than so long after the one before, so that what many commits left goes together. After a rest it
 /// begins at once.
 const PACE: Duration = Duration::from_millis(20);
-/// How long a token holds, and how much of that is left for whoever gets it.
-const TOKEN_FOR: TimeDelta = TimeDelta::minutes(5);
-const TOKEN_IS_FRESH_FOR: Duration = Duration::from_mins(3);
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Begun later than this, a delivery could outlast its rows' claim.
 const CLAIM_IS_SAFE_FOR: Duration = Duration::from_secs(40);
@@ -64,17 +57,15 @@ impl Error {
 pub(super) struct Delivery {
     queue: Queue,
     client: SignalServiceClient<Channel>,
-    credentials: Credentials,
-    token: Option<(Instant, AsciiMetadataValue)>,
+    receiver: Peer,
 }
 
 impl Delivery {
-    pub(super) fn new(queue: Queue, channel: Channel, credentials: Credentials) -> Self {
+    pub(super) fn new(queue: Queue, receiver: Peer) -> Self {
         Self {
             queue,
-            client: SignalServiceClient::new(channel),
-            credentials,
-            token: None,
+            client: SignalServiceClient::new(receiver.channel()),
+            receiver,
         }
     }
 
@@ -157,7 +148,7 @@ impl Delivery {
         Ok(())
     }
 
-    fn request(&mut self, parcel: &[Claimed]) -> Result<Request<DeliverRequest>, Error> {
+    fn request(&self, parcel: &[Claimed]) -> Result<Request<DeliverRequest>, Error> {
         let bodies: Vec<u8> = parcel
             .iter()
             .flat_map(|row| row.body.iter().copied())
@@ -167,45 +158,8 @@ impl Delivery {
                 "a stored row: {error}"
             ))))
         };
-        let mut request =
-            Request::new(DeliverRequest::decode(bodies.as_slice()).map_err(undecodable)?);
-        request.set_timeout(DEADLINE);
-        request
-            .metadata_mut()
-            .insert("authorization", self.token()?);
-        Ok(request)
-    }
-
-    /// The token of the last request, as long as it holds.
-    fn token(&mut self) -> Result<AsciiMetadataValue, Error> {
-        if let Some((minted, token)) = &self.token
-            && minted.elapsed() < TOKEN_IS_FRESH_FOR
-        {
-            return Ok(token.clone());
-        }
-        let token = self.mint()?;
-        self.token = Some((Instant::now(), token.clone()));
-        Ok(token)
-    }
-
-    fn mint(&self) -> Result<AsciiMetadataValue, Error> {
-        let wish = Mint {
-            kind: Kind::Service,
-            name: self.credentials.service.to_owned(),
-            audience: vec![self.queue.receiver.to_owned()],
-            ttl: TOKEN_FOR,
-            workspaces: vec!["*".to_owned()],
-            agents: Vec::new(),
-            capabilities: Vec::new(),
-            act: None,
-            lease: None,
-        };
-        let token = self.credentials.key.mint(SystemClock.now(), wish)?;
-        let mut value: AsciiMetadataValue = format!("Bearer {token}")
-            .parse()
-            .expect("a token is plain ASCII");
-        value.set_sensitive(true);
-        Ok(value)
+        let message = DeliverRequest::decode(bodies.as_slice()).map_err(undecodable)?;
+        Ok(self.receiver.request(message, DEADLINE)?)
     }
 
     /// Lets every relay have the rows again at once: it is the receiver that is backed off from, not they.
