@@ -20,6 +20,7 @@ use cambium_service_kit::outbox;
 use cambium_service_kit::principal::Kind;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::{Mint, SigningKey};
+use cambium_service_kit::watchers::Watchers;
 use chrono::TimeDelta;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::Notify;
@@ -29,7 +30,7 @@ use crate::error::Error;
 use crate::store;
 
 pub(crate) use authority::recently_logged_in;
-pub(crate) use watch::{Sent, Watchers};
+pub(crate) use watch::Sent;
 
 /// What every use case needs.
 pub(crate) struct App {

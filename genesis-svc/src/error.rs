@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cambium_genesis::{LearningId, SpawnId, TemplateName};
 use cambium_kernel::{AgentId, ErrorKind, Failure};
-use cambium_service_kit::{call, database, receipt, status, token};
+use cambium_service_kit::{call, database, receipt, status, token, watchers};
 use tonic::Status;
 
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +63,8 @@ pub(crate) enum Error {
     #[error("this needs a login of the last 5 minutes: log in again")]
     StepUp,
 
-    #[error("16 watches are open already: end one first")]
-    TooManyWatches,
+    #[error(transparent)]
+    Watchers(#[from] watchers::TooMany),
 
     #[error("the reader was too slow: watch again")]
     SlowWatcher,
@@ -99,6 +99,7 @@ impl Error {
             Self::Rule(inner) => Some(inner),
             Self::Call(inner) => Some(inner),
             Self::Receipt(inner) => Some(inner),
+            Self::Watchers(inner) => Some(inner),
             Self::Database(inner) => Some(inner),
             Self::Token(_)
             | Self::WhichAgent
@@ -115,7 +116,6 @@ impl Error {
             | Self::Denied(_)
             | Self::Quarantined
             | Self::StepUp
-            | Self::TooManyWatches
             | Self::SlowWatcher
             | Self::Stopping
             | Self::PageSize(_)
@@ -142,14 +142,15 @@ impl Error {
             Self::Denied(_) => (ErrorKind::Denied, "NOT_PERMITTED"),
             Self::Quarantined => (ErrorKind::Denied, "AGENT_QUARANTINED"),
             Self::StepUp => (ErrorKind::Unauthenticated, "STEP_UP"),
-            Self::TooManyWatches => (ErrorKind::Exhausted, "TOO_MANY_WATCHES"),
             Self::SlowWatcher => (ErrorKind::Exhausted, "WATCHER_TOO_SLOW"),
             Self::Stopping => (ErrorKind::Unavailable, "STOPPING"),
             Self::Token(_) => (ErrorKind::Internal, "TOKEN_NOT_SIGNED"),
             Self::Broken { .. } => (ErrorKind::Internal, "ROW_BROKEN"),
-            Self::Rule(_) | Self::Call(_) | Self::Receipt(_) | Self::Database(_) => {
-                (ErrorKind::Internal, "INTERNAL")
-            }
+            Self::Rule(_)
+            | Self::Call(_)
+            | Self::Receipt(_)
+            | Self::Watchers(_)
+            | Self::Database(_) => (ErrorKind::Internal, "INTERNAL"),
         }
     }
 }
@@ -175,6 +176,7 @@ impl Failure for Error {
             Self::Rule(_)
             | Self::Call(_)
             | Self::Receipt(_)
+            | Self::Watchers(_)
             | Self::Database(_)
             | Self::Token(_)
             | Self::NoAgent(_)
@@ -188,7 +190,6 @@ impl Failure for Error {
             | Self::Denied(_)
             | Self::Quarantined
             | Self::StepUp
-            | Self::TooManyWatches
             | Self::SlowWatcher
             | Self::Stopping
             | Self::Broken { .. } => None,

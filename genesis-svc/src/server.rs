@@ -15,10 +15,11 @@ use cambium_service_kit::principal::Kind;
 use cambium_service_kit::service::Service;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::Verifier;
+use cambium_service_kit::watchers::Watchers;
 use cambium_service_kit::{database, readiness};
 use tokio::sync::Notify;
 
-use crate::app::{App, Watchers};
+use crate::app::App;
 use crate::config::Config;
 use crate::convert::{AGENT_RETIRED, AGENT_SPAWNED};
 use crate::receptors::Receptors;

@@ -1,7 +1,6 @@
 //! Watching the agents of a workspace: all that there are, then each change as it commits.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cambium_genesis::State;
@@ -9,6 +8,7 @@ use cambium_kernel::{AgentId, WorkspaceId};
 use cambium_proto::genesis::v1::WatchAgentsResponse;
 use cambium_proto::genesis::v1::watch_agents_response::Event;
 use cambium_service_kit::principal::Principal;
+use cambium_service_kit::watchers::Seat;
 use sqlx::PgPool;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -30,49 +30,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Agents read at once.
 const ROWS: i64 = 200;
-/// Watches that one principal may hold.
-const MOST_WATCHES: usize = 16;
 
 pub(crate) type Sent = Result<WatchAgentsResponse, Status>;
-
-/// How many watches each principal holds in this process.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watchers(Arc<Mutex<HashMap<String, usize>>>);
-
-/// One principal's place among the watchers. Dropping it makes room.
-struct Seat {
-    watchers: Watchers,
-    subject: String,
-}
-
-impl Watchers {
-    fn sit(&self, subject: String) -> Result<Seat, Error> {
-        let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = seats.entry(subject.clone()).or_default();
-        if *taken >= MOST_WATCHES {
-            return Err(Error::TooManyWatches);
-        }
-        *taken += 1;
-        drop(seats);
-        Ok(Seat {
-            watchers: self.clone(),
-            subject,
-        })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let seats = &self.watchers.0;
-        let mut seats = seats.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = seats.get_mut(&self.subject) {
-            *taken -= 1;
-            if *taken == 0 {
-                seats.remove(&self.subject);
-            }
-        }
-    }
-}
 
 /// Why a stream ends: its reader has gone, or there is something to say.
 enum End {
