@@ -8,7 +8,9 @@ use crate::exit::Exit;
 
 /// Make an agent from a template
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  cambium spawn writer --reason 'the report is late'")]
+#[command(
+    after_help = "Examples:\n  cambium spawn writer\n  cambium spawn writer --reason 'the report is late'"
+)]
 pub(crate) struct Args {
     /// A template's name
     template: String,
@@ -32,6 +34,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         template: args.template,
         parent_agent_id: parent,
         reason: args.reason,
+        requires: Vec::new(),
     };
     let reply = connection.retrying(|| {
         let mut spawns = SpawnServiceClient::new(connection.authorized());

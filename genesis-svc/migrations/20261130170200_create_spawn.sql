@@ -11,6 +11,9 @@ CREATE TABLE genesis.spawn (
     workspace_id    text        NOT NULL,
     spawn_id        uuid        NOT NULL,
     template        text        NOT NULL COLLATE "C",
+    -- What the request said of the template: its name, or what it was to offer.
+    named           boolean     NOT NULL,
+    requires        text[]      NOT NULL,
     parent_id       uuid,
     reason          text        NOT NULL,
     requested_by    text        NOT NULL,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cambium_genesis::{LearningId, SpawnId, TemplateName};
+use cambium_genesis::{Capabilities, LearningId, SpawnId, TemplateName};
 use cambium_kernel::{AgentId, ErrorKind, Failure};
 use cambium_service_kit::{call, database, receipt, status, token, watchers};
 use tonic::Status;
@@ -35,6 +35,15 @@ pub(crate) enum Error {
 
     #[error("the workspace has no template `{0}`")]
     NoTemplate(TemplateName),
+
+    #[error("no template of the workspace offers {}: put one that does", quoted(.0))]
+    NoOffer(Capabilities),
+
+    #[error("template `{template}` does not offer {}: name another", quoted(.missing))]
+    Lacks {
+        template: TemplateName,
+        missing: Capabilities,
+    },
 
     #[error("template `{name}` has no version {version}")]
     NoVersion { name: TemplateName, version: i32 },
@@ -85,6 +94,12 @@ pub(crate) enum Error {
     Database(#[from] database::Error),
 }
 
+/// For people: each in ticks.
+fn quoted(names: &Capabilities) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
 impl Error {
     pub(crate) fn field(field: impl Into<String>, why: impl Into<String>) -> Self {
         Self::Field {
@@ -107,6 +122,8 @@ impl Error {
             | Self::Field { .. }
             | Self::NoAgent(_)
             | Self::NoTemplate(_)
+            | Self::NoOffer(_)
+            | Self::Lacks { .. }
             | Self::NoVersion { .. }
             | Self::VersionMoved { .. }
             | Self::NoSpawn(_)
@@ -133,6 +150,8 @@ impl Error {
             Self::PageToken => (ErrorKind::Invalid, "PAGE_TOKEN_INVALID"),
             Self::NoAgent(_) => (ErrorKind::NotFound, "AGENT_UNKNOWN"),
             Self::NoTemplate(_) => (ErrorKind::NotFound, "TEMPLATE_UNKNOWN"),
+            Self::NoOffer(_) => (ErrorKind::NotFound, "TEMPLATE_NOT_OFFERED"),
+            Self::Lacks { .. } => (ErrorKind::Refused, "TEMPLATE_LACKS"),
             Self::NoVersion { .. } => (ErrorKind::NotFound, "TEMPLATE_VERSION_UNKNOWN"),
             Self::VersionMoved { .. } => (ErrorKind::Conflict, "TEMPLATE_VERSION_MOVED"),
             Self::NoSpawn(_) => (ErrorKind::NotFound, "SPAWN_UNKNOWN"),
@@ -181,6 +200,8 @@ impl Failure for Error {
             | Self::Token(_)
             | Self::NoAgent(_)
             | Self::NoTemplate(_)
+            | Self::NoOffer(_)
+            | Self::Lacks { .. }
             | Self::NoVersion { .. }
             | Self::VersionMoved { .. }
             | Self::NoSpawn(_)

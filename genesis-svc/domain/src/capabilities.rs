@@ -28,6 +28,17 @@ impl Capabilities {
         parsed.collect::<Result<_, _>>().map(Self)
     }
 
+    /// What of these another does not have.
+    #[must_use]
+    pub fn beyond(&self, other: &Self) -> Self {
+        Self(self.0.difference(&other.0).cloned().collect())
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// In byte order, each once.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(Capability::as_str)

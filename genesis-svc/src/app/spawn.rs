@@ -1,7 +1,9 @@
 //! Making agents from templates, within the limits. Counted under the locks of workspace, template and parent, in that order.
 
 use cambium_genesis::spawn::{self as rule, Ground};
-use cambium_genesis::{Agent, AgentName, Origin, SpawnId, State as Life};
+use cambium_genesis::{
+    Agent, AgentName, Capabilities, Origin, SpawnId, State as Life, TemplateName,
+};
 use cambium_kernel::{AgentId, WorkspaceId};
 use cambium_proto::genesis::v1::{DecideSpawnResponse, ListSpawnsResponse, SpawnResponse};
 use cambium_service_kit::call::Call;
@@ -31,7 +33,7 @@ struct Place {
 
 impl App {
     /// Answers a call. A spawn is its own receipt, for ever: a repeat is told what has become of it.
-    #[tracing::instrument(skip_all, fields(template.name = %wish.template))]
+    #[tracing::instrument(skip_all, fields(spawn.reason = %wish.reason))]
     pub(crate) async fn spawn(
         &self,
         call: &Call,
@@ -52,18 +54,22 @@ impl App {
         if let Some(known) = known(&mut tx, call, wish, parent).await? {
             return Ok(known);
         }
-        glance(&mut tx, wish, parent).await?;
+        let template = wanted(&mut tx, wish).await?;
+        glance(&mut tx, wish, &template, parent).await?;
         store::workspace::lock(&mut tx, workspace).await?;
         // The same request may have been granted until the lock was.
         if let Some(known) = known(&mut tx, call, wish, parent).await? {
             return Ok(known);
         }
-        let place = place(&mut tx, workspace, &wish.template, parent).await?;
+        let place = place(&mut tx, workspace, &template, parent).await?;
+        offers(&place.version, &wish.requires)?;
         let now = store::now(&mut tx).await?; // after the locks: waiting takes time
         let generation = admit(&mut tx, &place, now).await?;
         let mut spawn = Spawn {
             id: SpawnId::generate(),
-            template: wish.template.clone(),
+            template,
+            named: wish.template.is_some(),
+            requires: wish.requires.clone(),
             parent,
             reason: wish.reason.clone(),
             requested_by: caller.subject(),
@@ -231,16 +237,36 @@ async fn known(
     answer(tx, workspace, &known).await.map(Some)
 }
 
+/// The template that is named, or the first that offers what is required.
+async fn wanted(tx: &mut PgConnection, wish: &convert::Spawn) -> Result<TemplateName, Error> {
+    match &wish.template {
+        Some(name) => Ok(name.clone()),
+        None => store::template::offering(tx, &wish.workspace, &wish.requires).await,
+    }
+}
+
+/// Whether the agent would have all that it must.
+fn offers(version: &Version, requires: &Capabilities) -> Result<(), Error> {
+    let missing = requires.beyond(&version.spec.capabilities);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let template = version.name.clone();
+    Err(Error::Lacks { template, missing })
+}
+
 /// Refuses without a lock what the limits refuse as things stand: in a storm the many who are refused then keep nobody waiting.
 /// Whoever passes is counted again under the locks.
 async fn glance(
     tx: &mut PgConnection,
     wish: &convert::Spawn,
+    template: &TemplateName,
     parent: Option<AgentId>,
 ) -> Result<(), Error> {
     let workspace = &wish.workspace;
-    let head = store::template::head(tx, workspace, &wish.template).await?;
-    let version = store::version::find(tx, workspace, &wish.template, head.version).await?;
+    let head = store::template::head(tx, workspace, template).await?;
+    let version = store::version::find(tx, workspace, template, head.version).await?;
+    offers(&version, &wish.requires)?;
     let parent = match parent {
         Some(id) => Some((id, unlocked_parent(tx, workspace, id).await?)),
         None => None,
@@ -260,7 +286,7 @@ async fn glance(
 async fn place(
     tx: &mut PgConnection,
     workspace: &WorkspaceId,
-    template: &cambium_genesis::TemplateName,
+    template: &TemplateName,
     parent: Option<AgentId>,
 ) -> Result<Place, Error> {
     let head = store::template::lock(tx, workspace, template).await?;
@@ -321,8 +347,11 @@ async fn hold(tx: &mut PgConnection, place: &Place, by: i32) -> Result<(), Error
 
 /// Whether a request id was used for this very wish.
 fn is_same(known: &Spawn, wish: &convert::Spawn, parent: Option<AgentId>) -> Result<(), Error> {
-    let is_same =
-        known.template == wish.template && known.parent == parent && known.reason == wish.reason;
+    let template = known.named.then_some(&known.template);
+    let is_same = template == wish.template.as_ref()
+        && known.requires == wish.requires
+        && known.parent == parent
+        && known.reason == wish.reason;
     if is_same {
         return Ok(());
     }

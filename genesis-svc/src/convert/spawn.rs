@@ -1,7 +1,7 @@
 //! Spawns.
 
-use cambium_genesis::{SpawnId, TemplateName};
-use cambium_kernel::{AgentId, WorkspaceId};
+use cambium_genesis::{Capabilities, SpawnId, TemplateName};
+use cambium_kernel::{AgentId, Failure as _, WorkspaceId};
 use cambium_proto::genesis::v1 as wire;
 use cambium_service_kit::principal::Principal;
 
@@ -13,7 +13,9 @@ use crate::store::spawn;
 #[derive(Clone, Debug)]
 pub(crate) struct Spawn {
     pub(crate) workspace: WorkspaceId,
-    pub(crate) template: TemplateName,
+    /// None: the first that offers what is required.
+    pub(crate) template: Option<TemplateName>,
+    pub(crate) requires: Capabilities,
     /// As the body names it; who calls may be one itself.
     pub(crate) parent: Option<AgentId>,
     pub(crate) reason: String,
@@ -37,11 +39,28 @@ pub(crate) fn spawn_from_wire(
         "" => None,
         id => Some(agent_id(id).map_err(|_| Error::field("parent_agent_id", "is not a UUID"))?),
     };
+    let template = match request.template.as_str() {
+        "" if request.requires.is_empty() => {
+            return Err(Error::field("template", "is empty, as is `requires`"));
+        }
+        "" => None,
+        name => Some(template_name("template", name)?),
+    };
     Ok(Spawn {
         workspace,
-        template: template_name("template", &request.template)?,
+        template,
+        requires: requires(&request.requires)?,
         parent,
         reason: reason(&request.reason)?,
+    })
+}
+
+/// Refused by the field that a spawn's request calls them.
+fn requires(names: &[String]) -> Result<Capabilities, Error> {
+    Capabilities::parse(names).map_err(|why| {
+        let at = why.field().unwrap_or_default();
+        let field = at.replacen("capabilities", "requires", 1);
+        Error::field(field, why.to_string())
     })
 }
 

@@ -1,6 +1,6 @@
 //! Table `genesis.spawn`: every wish for an agent that was within the limits, and what became of it.
 
-use cambium_genesis::{SpawnId, TemplateName};
+use cambium_genesis::{Capabilities, SpawnId, TemplateName};
 use cambium_kernel::{AgentId, WorkspaceId};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -35,6 +35,9 @@ impl State {
 pub(crate) struct Spawn {
     pub(crate) id: SpawnId,
     pub(crate) template: TemplateName,
+    /// Whether the request named the template, rather than only what it was to offer.
+    pub(crate) named: bool,
+    pub(crate) requires: Capabilities,
     pub(crate) parent: Option<AgentId>,
     pub(crate) reason: String,
     pub(crate) requested_by: String,
@@ -57,6 +60,8 @@ pub(crate) struct Decision {
 struct Row {
     spawn_id: Uuid,
     template: String,
+    named: bool,
+    requires: Vec<String>,
     parent_id: Option<Uuid>,
     reason: String,
     requested_by: String,
@@ -85,6 +90,8 @@ impl TryFrom<Row> for Spawn {
         Ok(Self {
             id: SpawnId::from_uuid(row.spawn_id),
             template: TemplateName::parse(&row.template).map_err(|why| broken(why.to_string()))?,
+            named: row.named,
+            requires: Capabilities::parse(&row.requires).map_err(|why| broken(why.to_string()))?,
             parent: row.parent_id.map(AgentId::from_uuid),
             reason: row.reason,
             requested_by: row.requested_by,
@@ -103,17 +110,20 @@ pub(crate) async fn insert(
     workspace: &WorkspaceId,
     spawn: &Spawn,
 ) -> Result<(), Error> {
+    let requires: Vec<String> = spawn.requires.iter().map(str::to_owned).collect();
     sqlx::query!(
         r#"
         INSERT INTO genesis.spawn (
-            workspace_id, spawn_id, template, parent_id, reason, requested_by, request_id,
-            state, agent_id, requested_at
+            workspace_id, spawn_id, template, named, requires, parent_id, reason, requested_by,
+            request_id, state, agent_id, requested_at
         )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
         "#,
         workspace.as_str(),
         spawn.id.as_uuid(),
         spawn.template.as_str(),
+        spawn.named,
+        &requires,
         spawn.parent.map(AgentId::as_uuid),
         spawn.reason,
         spawn.requested_by,
@@ -137,7 +147,7 @@ pub(crate) async fn by_request(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT spawn_id, template, parent_id, reason, requested_by, request_id, state, agent_id,
+        SELECT spawn_id, template, named, requires, parent_id, reason, requested_by, request_id, state, agent_id,
                requested_at, decided_at, decided_by, decision_reason
         FROM genesis.spawn
         WHERE workspace_id = $1 AND requested_by = $2 AND request_id = $3
@@ -159,7 +169,7 @@ pub(crate) async fn find(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT spawn_id, template, parent_id, reason, requested_by, request_id, state, agent_id,
+        SELECT spawn_id, template, named, requires, parent_id, reason, requested_by, request_id, state, agent_id,
                requested_at, decided_at, decided_by, decision_reason
         FROM genesis.spawn
         WHERE workspace_id = $1 AND spawn_id = $2
@@ -228,7 +238,7 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT spawn_id, template, parent_id, reason, requested_by, request_id, state, agent_id,
+        SELECT spawn_id, template, named, requires, parent_id, reason, requested_by, request_id, state, agent_id,
                requested_at, decided_at, decided_by, decision_reason
         FROM genesis.spawn
         WHERE workspace_id = $1

@@ -1,6 +1,6 @@
 //! Table `genesis.template`: of each template, what changes with the lives of its agents.
 
-use cambium_genesis::TemplateName;
+use cambium_genesis::{Capabilities, TemplateName};
 use cambium_kernel::WorkspaceId;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -114,6 +114,31 @@ pub(crate) async fn head(
     .fetch_optional(conn)
     .await?;
     head.ok_or_else(|| Error::NoTemplate(name.clone()))
+}
+
+/// The first template, by name, whose current version offers all of these.
+pub(crate) async fn offering(
+    conn: &mut PgConnection,
+    workspace: &WorkspaceId,
+    wanted: &Capabilities,
+) -> Result<TemplateName, Error> {
+    let names: Vec<String> = wanted.iter().map(str::to_owned).collect();
+    let found = sqlx::query_scalar!(
+        r#"
+        SELECT t.name
+        FROM genesis.template t
+        JOIN genesis.template_version v USING (workspace_id, name, version)
+        WHERE t.workspace_id = $1 AND v.capabilities @> $2
+        ORDER BY t.name
+        LIMIT 1
+        "#,
+        workspace.as_str(),
+        &names,
+    )
+    .fetch_optional(conn)
+    .await?;
+    let name = found.ok_or_else(|| Error::NoOffer(wanted.clone()))?;
+    Ok(TemplateName::parse(&name)?)
 }
 
 pub(crate) async fn set_version(

@@ -15,5 +15,6 @@ mod put_template;
 mod retire_agent;
 mod signals;
 mod spawn;
+mod spawn_offering;
 mod storm;
 mod watch_agents;
