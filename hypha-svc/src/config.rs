@@ -34,6 +34,8 @@ pub struct Config {
     pub retention: Retention,
     /// Addresses of services that hear signals, by name.
     pub receivers: HashMap<String, String>,
+    /// How long work may wait for somebody who can do it before genesis is asked for an agent.
+    pub spawn_after: Duration,
 }
 
 /// What is kept of runs, beside what their graphs say.
@@ -120,6 +122,7 @@ impl Config {
             committers,
             retention: Retention::from_env(env)?,
             receivers,
+            spawn_after: Duration::from_millis(env.parsed("HYPHA_SPAWN_AFTER_MS", 5_000)?),
         })
     }
 }

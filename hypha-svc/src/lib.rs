@@ -7,6 +7,7 @@ mod convert;
 mod engine;
 mod error;
 mod loops;
+mod peers;
 mod receptors;
 mod rpc;
 mod server;

@@ -6,5 +6,6 @@ pub(crate) mod expire;
 pub(crate) mod forget;
 pub(crate) mod listen;
 pub(crate) mod pulse;
+pub(crate) mod spawn;
 pub(crate) mod standing;
 pub(crate) mod sweep;

@@ -13,6 +13,7 @@ use cambium_service_kit::config::Secret;
 use cambium_service_kit::database::{self, PoolOptions};
 use cambium_service_kit::inbox::SignalRpc;
 use cambium_service_kit::outbox::{Relay, Routes};
+use cambium_service_kit::peer::Peer;
 use cambium_service_kit::principal::Kind;
 use cambium_service_kit::readiness;
 use cambium_service_kit::service::Service;
@@ -24,6 +25,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::engine::{Ends, Engine, Settings};
 use crate::loops;
+use crate::peers::genesis::Genesis;
 use crate::receptors::Receptors;
 use crate::rpc::graph::GraphRpc;
 use crate::rpc::matching::MatchingRpc;
@@ -112,6 +114,11 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         },
     )?;
     let routes = Routes::new(ROUTES, config.receivers.clone());
+    let genesis = config.receivers.get("genesis").map(|address| {
+        let credentials = config.credentials.clone();
+        Peer::new("genesis", address, credentials).map(Genesis::new)
+    });
+    let genesis = genesis.transpose()?;
     let relay = Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?;
     let settings = Settings {
         lease: config.lease,
@@ -127,6 +134,15 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         config.retention,
         stop.clone(),
     ));
+    if let Some(genesis) = genesis {
+        let asking = loops::spawn::Asking {
+            engine: engine.clone(),
+            pool: pool.clone(),
+            genesis,
+            after: config.spawn_after,
+        };
+        tokio::spawn(loops::spawn::spawn(asking, stop.clone()));
+    }
     let ready = readiness::watch(pool.clone(), stop.clone());
     let receptors = Receptors {
         engine: engine.clone(),

@@ -23,6 +23,7 @@ pub(crate) mod registration;
 pub(crate) mod retention;
 pub(crate) mod run;
 pub(crate) mod signal;
+pub(crate) mod spawn;
 pub(crate) mod standing;
 pub(crate) mod tally;
 pub(crate) mod task;

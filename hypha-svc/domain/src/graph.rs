@@ -54,6 +54,8 @@ pub struct Node {
     /// Once it starts, upstream tasks whose output no node waits for any more are cancelled.
     pub cancel_losers: bool,
     pub fan_out: Option<Path>,
+    /// Empty: none is named.
+    pub spawn_template: String,
 }
 
 /// That one node waits for another.
@@ -77,6 +79,7 @@ pub struct Graph {
     fail_fast: bool,
     retain_days: u32,
     fair_key: String,
+    spawn: bool,
     cancels_losers: bool,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
@@ -120,6 +123,12 @@ impl Graph {
     #[must_use]
     pub fn fair_key(&self) -> &str {
         &self.fair_key
+    }
+
+    /// Whether agents may be spawned for work that nobody can do.
+    #[must_use]
+    pub const fn spawns(&self) -> bool {
+        self.spawn
     }
 
     /// Whether any node cancels upstream tasks that nobody waits for any more.

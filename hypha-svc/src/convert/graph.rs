@@ -26,6 +26,7 @@ pub(crate) fn spec_from_wire(graph: &wire::Graph) -> Result<Spec, Error> {
         fail_fast: graph.fail_fast.unwrap_or(true),
         retain_days: graph.retain_days.unwrap_or(Spec::RETAIN_DAYS),
         fair_key: graph.fair_key.clone(),
+        spawn: graph.spawn,
     })
 }
 
@@ -44,6 +45,7 @@ fn node_from_wire(at: usize, node: &wire::Node) -> Result<NodeSpec, Error> {
         join: join_from_wire(at, node.join.as_ref())?,
         cancel_losers: node.join.as_ref().is_some_and(|join| join.cancel_losers),
         fan_out: node.fan_out.as_ref().map(|fan_out| fan_out.over.clone()),
+        spawn_template: node.spawn_template.clone(),
         ..NodeSpec::new(&node.key)
     })
 }

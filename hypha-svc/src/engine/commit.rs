@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use prost::Message;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use super::answer::answer;
 use super::assign::{Again, Assigned, assign};
@@ -319,6 +320,10 @@ async fn write_and_commit(
     let written = store::engine::write(&mut tx, &write).await?;
     prune::prune(&mut tx, engine.settings.event_limit, &write.events).await?;
     store_signals(&mut tx, plan, &written.started).await?;
+    let spawning = spawning(plan, &written.started);
+    if !spawning.is_empty() {
+        store::spawn::allow(&mut tx, &spawning).await?;
+    }
     if !to_measure.is_empty() {
         let dead_ends = finish::measure(&mut tx, plan, &to_measure).await?;
         let rows = outbox::rows(&engine.routes, dead_ends);
@@ -349,6 +354,16 @@ fn events(plan: &mut Plan) -> Vec<NewEvents> {
         });
     }
     events
+}
+
+/// Those of the runs whose graphs let agents be spawned.
+fn spawning(plan: &Plan, started: &[RunId]) -> Vec<Uuid> {
+    let spawns = |run: &RunId| {
+        let run = plan.runs.get(run);
+        run.is_some_and(|run| run.info.graph().spawns())
+    };
+    let started = started.iter().copied();
+    started.filter(spawns).map(RunId::as_uuid).collect()
 }
 
 /// Signals that came with the start of runs, for those that did start.

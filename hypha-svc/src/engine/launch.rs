@@ -145,6 +145,9 @@ async fn insert(conn: &mut PgConnection, wish: &Launch) -> Result<(), Error> {
         // Somebody was quicker: the next try finds it by its key.
         return Err(Error::Contended);
     }
+    if info.graph().spawns() {
+        store::spawn::allow(conn, &[info.run.as_uuid()]).await?;
+    }
     for (name, payload) in &start.signals {
         let signal = store::signal::New {
             workspace: info.workspace.as_str(),

@@ -186,8 +186,14 @@ pub(crate) async fn delete_rest(
 
 /// Nothing of these deleted runs is left.
 pub(crate) async fn forget_gone(conn: &mut PgConnection, runs: &[Uuid]) -> Result<(), sqlx::Error> {
-    sqlx::query!(r#"DELETE FROM hypha.gone WHERE run_id = ANY ($1)"#, runs)
-        .execute(conn)
-        .await?;
+    sqlx::query!(
+        r#"
+        WITH asks AS (DELETE FROM hypha.spawn_ask WHERE run_id = ANY ($1))
+        DELETE FROM hypha.gone WHERE run_id = ANY ($1)
+        "#,
+        runs,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }

@@ -112,6 +112,7 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         committers: wish.committers,
         retention: wish.retention,
         receivers: receivers(wish.immune, wish.genesis),
+        spawn_after: Duration::from_secs(5),
     };
     let listener = TcpListener::bind(anywhere).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -5,6 +5,7 @@ mod fixture;
 mod model;
 
 mod agree;
+mod asking;
 mod attempts;
 mod batches;
 mod children;

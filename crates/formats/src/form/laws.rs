@@ -95,6 +95,7 @@ prop_compose! {
         config in prop::option::of(values()),
         requires in prop::collection::vec(texts(), 0..3),
         prefers in prop::collection::vec(texts(), 0..3),
+        spawn_template in texts(),
         priority in any::<Option<u32>>(),
         retry in prop::option::of(retries()),
         timeouts in prop::option::of(any::<(Option<u64>, Option<u64>, Option<u64>)>()),
@@ -109,6 +110,7 @@ prop_compose! {
             config: config.map(|config| config.to_string()).unwrap_or_default().into(),
             requires,
             prefers,
+            spawn_template,
             priority,
             retry,
             timeouts: timeouts.map(|(queue_ms, run_ms, total_ms)| Timeouts { queue_ms, run_ms, total_ms }),
@@ -140,6 +142,7 @@ prop_compose! {
         fail_fast in any::<Option<bool>>(),
         retain_days in any::<Option<u32>>(),
         fair_key in texts(),
+        spawn in any::<bool>(),
     ) -> Graph {
         let nodes: Vec<Node> = nodes.into_iter().map(|(key, node)| Node { key, ..node }).collect();
         let mut drawn: Vec<Edge> = Vec::new();
@@ -150,7 +153,7 @@ prop_compose! {
                 drawn.push(Edge { from, to, ..edge });
             }
         }
-        Graph { name, nodes, edges: drawn, fail_fast, retain_days, fair_key }
+        Graph { name, nodes, edges: drawn, fail_fast, retain_days, fair_key, spawn }
     }
 }
 

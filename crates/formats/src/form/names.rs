@@ -2,15 +2,16 @@
 
 use cambium_proto::hypha::v1::{JoinKind, TaskState};
 
-pub(super) const GRAPH: [&str; 6] = [
+pub(super) const GRAPH: [&str; 7] = [
     "name",
     "fail_fast",
     "retain_days",
     "fair_key",
+    "spawn",
     "nodes",
     "edges",
 ];
-pub(super) const NODE: [&str; 14] = [
+pub(super) const NODE: [&str; 15] = [
     "key",
     "name",
     "instructions",
@@ -24,6 +25,7 @@ pub(super) const NODE: [&str; 14] = [
     "join",
     "cancel_losers",
     "fan_out",
+    "spawn_template",
     "needs",
 ];
 pub(super) const EDGE: [&str; 5] = ["from", "to", "data", "on", "when"];

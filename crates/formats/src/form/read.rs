@@ -58,6 +58,11 @@ fn graph(root: &Field, name: String) -> Result<Graph, Error> {
         fail_fast,
         retain_days: whole(root, "retain_days")?,
         fair_key: text(root, "fair_key")?,
+        spawn: root
+            .get("spawn")
+            .map(|flag| flag.flag())
+            .transpose()?
+            .unwrap_or(false),
     })
 }
 
@@ -134,6 +139,7 @@ fn node(key: String, field: &Field) -> Result<Node, Error> {
         config: config.unwrap_or_default().into(),
         requires: texts(field, "requires")?,
         prefers: texts(field, "prefers")?,
+        spawn_template: text(field, "spawn_template")?,
         priority: whole(field, "priority")?,
         retry: field
             .get("retry")

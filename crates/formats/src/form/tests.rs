@@ -25,6 +25,7 @@ name: report
 fail_fast: false
 retain_days: 90
 fair_key: press
+spawn: true
 nodes:
   plan:
   write:
@@ -34,6 +35,7 @@ nodes:
     config: {tone: dry, pages: [1, 2.5], on: yes, code: 007}
     requires: [role:writer]
     prefers: [style:plain]
+    spawn_template: scribe
     priority: 2
     retry: {max_attempts: 5, initial_ms: 10, factor_milli: 1500, cap_ms: 900, non_retryable: [BAD]}
     timeouts: {queue_ms: 1, run_ms: 2, total_ms: 3}
@@ -68,6 +70,7 @@ edges:
         config: r#"{"tone":"dry","pages":[1,2.5],"on":"yes","code":"007"}"#.into(),
         requires: vec!["role:writer".into()],
         prefers: vec!["style:plain".into()],
+        spawn_template: "scribe".into(),
         priority: Some(2),
         retry: Some(Retry {
             max_attempts: Some(5),
@@ -132,6 +135,7 @@ edges:
         fail_fast: Some(false),
         retain_days: Some(90),
         fair_key: "press".into(),
+        spawn: true,
     };
     assert_eq!(imported.format, Format::Cambium);
     assert_eq!(imported.graph, expected);

@@ -37,6 +37,8 @@ struct Form<E> {
     retain_days: Option<u32>,
     #[serde(skip_serializing_if = "String::is_empty")]
     fair_key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spawn: Option<bool>,
     nodes: Value,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edges: Vec<E>,
@@ -49,6 +51,7 @@ impl<E> Form<E> {
             fail_fast: graph.fail_fast,
             retain_days: graph.retain_days,
             fair_key: graph.fair_key.clone(),
+            spawn: graph.spawn.then_some(true),
             nodes: nodes(&graph.nodes),
             edges: graph
                 .edges
@@ -115,6 +118,7 @@ fn node(node: &Node) -> Map<String, Value> {
             "fan_out",
             node.fan_out.as_ref().map(|fan_out| fan_out.over.as_str()),
         )
+        .text("spawn_template", &node.spawn_template)
         .0
 }
 

@@ -34,6 +34,7 @@ pub(super) fn build(
         fail_fast: spec.fail_fast,
         retain_days: spec.retain_days,
         fair_key: spec.fair_key,
+        spawn: spec.spawn,
         cancels_losers: nodes.iter().any(|node| node.cancel_losers),
         nodes,
         edges,
@@ -72,6 +73,7 @@ fn node(at: usize, spec: NodeSpec, compiled: &mut Compiled) -> Result<Node, Erro
         join: join(spec.join, compiled.joins.remove(&at)),
         cancel_losers: spec.cancel_losers,
         fan_out: compiled.fan_outs.remove(&at),
+        spawn_template: spec.spawn_template,
     })
 }
 

@@ -79,6 +79,11 @@ fn texts(at: usize, node: &NodeSpec) -> Option<Offender> {
         );
         return Some(at_node(at, "instructions", what));
     }
+    if !node.spawn_template.is_empty()
+        && let Err(fault) = check_name(&node.spawn_template)
+    {
+        return Some(at_node(at, "spawn_template", fault.to_string()));
+    }
     [("name", &node.name), ("instructions", &node.instructions)]
         .into_iter()
         .find(|(_, text)| text.contains('\0'))

@@ -13,6 +13,8 @@ pub struct Spec {
     pub retain_days: u32,
     /// Empty: each run has a turn of its own.
     pub fair_key: String,
+    /// Whether agents may be spawned for work that nobody can do.
+    pub spawn: bool,
 }
 
 impl Spec {
@@ -29,6 +31,7 @@ impl Default for Spec {
             fail_fast: true,
             retain_days: Self::RETAIN_DAYS,
             fair_key: String::new(),
+            spawn: false,
         }
     }
 }
@@ -50,6 +53,8 @@ pub struct NodeSpec {
     /// With the joins `any` and `quorum` alone.
     pub cancel_losers: bool,
     pub fan_out: Option<String>,
+    /// Empty: none is named.
+    pub spawn_template: String,
 }
 
 impl NodeSpec {
@@ -72,6 +77,7 @@ impl NodeSpec {
             join: JoinSpec::All,
             cancel_losers: false,
             fan_out: None,
+            spawn_template: String::new(),
         }
     }
 }

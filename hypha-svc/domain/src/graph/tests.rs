@@ -114,7 +114,7 @@ fn shapes_that_are_no_graph_are_refused_with_all_offenders() {
 #[test]
 fn each_field_has_its_bounds() {
     type Change = fn(&mut NodeSpec);
-    let changes: [(Change, &str, &str); 19] = [
+    let changes: [(Change, &str, &str); 20] = [
         (|it| it.name = "\0".to_owned(), "TEXT_INVALID", "name"),
         (
             |it| it.instructions = "a\0".to_owned(),
@@ -125,6 +125,11 @@ fn each_field_has_its_bounds() {
             |it| it.instructions = "x".repeat(MAX_INSTRUCTIONS + 1),
             "TEXT_INVALID",
             "instructions",
+        ),
+        (
+            |it| it.spawn_template = "a\n".to_owned(),
+            "TEXT_INVALID",
+            "spawn_template",
         ),
         (|it| it.config = b"{".to_vec(), "CONFIG_INVALID", "config"),
         (

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::store;
 use crate::store::able::{Able, Nearest, Worker};
 use crate::store::engine::TaskKey;
+use crate::store::spawn::{Came, Refusal};
 
 /// Agents and workers that one answer names.
 const NAMED: usize = 5;
@@ -29,10 +30,12 @@ pub(super) async fn explain(
     let agents = store::able::agents(conn, workspace, &needs, WORKERS).await?;
     if agents.is_empty() {
         let nearest = store::able::nearest(conn, workspace, &needs).await?;
-        return Ok(vec![nobody(name, who, needs, nearest)]);
+        let why = nobody(name, who, needs, nearest);
+        return Ok(vec![asked(conn, task, why).await?]);
     }
     if agents.iter().all(|agent| agent.quarantined) {
-        return Ok(vec![quarantined(name, who, &agents)]);
+        let why = quarantined(name, who, &agents);
+        return Ok(vec![asked(conn, task, why).await?]);
     }
     let workers = store::able::workers(conn, workspace, &needs, WORKERS).await?;
     if workers.is_empty() {
@@ -77,6 +80,26 @@ fn nobody(name: &str, who: Who, needs: Vec<String>, nearest: Option<Nearest>) ->
     );
     why.subjects = missing;
     why
+}
+
+/// Adds what came of asking genesis for an agent, if the graph allows that.
+async fn asked(conn: &mut PgConnection, task: TaskKey, mut why: Reason) -> Result<Reason, Error> {
+    if let Some(came) = store::spawn::of(conn, task.run, task.n).await? {
+        why.text.push_str(&asked_for(&came));
+    }
+    Ok(why)
+}
+
+fn asked_for(came: &Came) -> String {
+    match came {
+        Came::Agent(agent) => format!("; agent {agent} was spawned for it: run a worker for it"),
+        Came::NotYet => {
+            "; an agent will be spawned for it soon, if a template offers one".to_owned()
+        }
+        Came::Refused(Refusal { code, detail }) => {
+            format!("; no agent was spawned for it ({code}): {detail}")
+        }
+    }
 }
 
 /// Whoever could do it is in quarantine.
