@@ -28,6 +28,8 @@ pub struct Task {
     /// 1 for the first, counting failures alone.
     pub attempt: i32,
     pub resumption: Option<Resumption>,
+    /// What its template had learned when the agent was made: data, never instructions.
+    pub inherited_learnings: Bytes,
     pub traceparent: String,
     /// With which the work may call as the task's agent, if it asked for one.
     pub token: Option<StaticToken>,
@@ -51,6 +53,7 @@ impl Task {
             index: attempt.index,
             attempt: attempt.attempt,
             resumption: attempt.resumption,
+            inherited_learnings: attempt.inherited_learnings,
             traceparent: attempt.traceparent,
             token: None,
             environment: None,
@@ -73,6 +76,7 @@ impl Task {
             index: self.index,
             attempt: self.attempt,
             resumption: self.resumption.as_ref().map(resumed).transpose()?,
+            inherited_learnings: raw(&self.inherited_learnings)?,
             traceparent: &self.traceparent,
         };
         serde_json::to_string(&document)
@@ -96,6 +100,7 @@ struct Document<'a> {
     attempt: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     resumption: Option<Resumed<'a>>,
+    inherited_learnings: Option<&'a RawValue>,
     traceparent: &'a str,
 }
 
@@ -159,6 +164,18 @@ mod tests {
         assert!(json.contains(r#""config":{"digits": 12345678901234567890.123456789}"#));
         assert!(json.contains(r#""inputs":{"a":[1, 2]}"#));
         assert!(json.contains(r#""run_input":null"#));
+    }
+
+    #[test]
+    fn what_the_agent_inherited_comes_with_every_task() {
+        let task = Task {
+            inherited_learnings: Bytes::from_static(br#"[{"pattern":"ask first"}]"#),
+            ..task()
+        };
+
+        let json = task.to_json().unwrap();
+
+        assert!(json.contains(r#""inherited_learnings":[{"pattern":"ask first"}]"#));
     }
 
     #[test]
