@@ -19,25 +19,28 @@ use crate::folder::Folder;
 /// The services, as their environment variables and their schemas begin.
 pub(super) const NAMES: [&str; 4] = ["hypha", "genesis", "immune", "stigmergy"];
 
-/// Who tells whom (design: architecture, "Signals").
-const TELLS: [(&str, &str); 7] = [
+/// Who tells whom, and where hypha asks for agents (design: architecture, "Signals").
+const TELLS: [(&str, &str); 9] = [
     ("genesis", "hypha"),
     ("genesis", "immune"),
     ("genesis", "stigmergy"),
+    ("hypha", "genesis"),
     ("hypha", "immune"),
     ("stigmergy", "immune"),
+    ("immune", "genesis"),
     ("immune", "hypha"),
     ("immune", "stigmergy"),
 ];
 
 /// What an operator may set as for a service that runs alone.
-const TUNED: [&str; 6] = [
+const TUNED: [&str; 7] = [
     "HYPHA_LEASE_MS",
     "HYPHA_GRACE_MS",
     "HYPHA_COMMITTERS",
     "HYPHA_EVENT_LIMIT",
     "HYPHA_EVENT_DAYS",
     "HYPHA_FORGET_MS",
+    "HYPHA_SPAWN_AFTER_MS",
 ];
 
 /// Where the services find what they need.
