@@ -1,8 +1,10 @@
 //! `cambium agent-show`: one agent, and how it stands.
 
-use cambium_proto::genesis::v1::{Agent, GetAgentResponse};
+use cambium_proto::genesis::v1::GetAgentResponse;
 use cambium_proto::immune::v1::Standing;
+use serde_json::Value;
 
+use crate::agents::origin;
 use crate::bar::bar;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -20,35 +22,43 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let connection = context.connection().await?;
-    let agent = context.agent(&connection, &args.agent).await?;
+    let reply = context.whole_agent(&connection, &args.agent).await?;
+    let agent = reply.agent.clone().unwrap_or_default();
     let ids = [agent.agent_id.clone()];
     let standings = standing::of(&connection, &context.workspace(), &ids).await;
     let standing = standings.unwrap_or_default().remove(&agent.agent_id);
 
-    let reply = GetAgentResponse {
-        agent: Some(agent),
-        ..GetAgentResponse::default()
-    };
     let mut document = json::document(&reply)?;
     if let Some(standing) = &standing {
         document["agent"]["standing"] = json::document(standing)?;
     }
     context.print_value(&document, |_| {
-        let agent = reply.agent.clone().unwrap_or_default();
         let flags = context.globals.again();
-        standing::painted(&told(&agent, standing.as_ref(), &flags))
+        standing::painted(&told(&reply, standing.as_ref(), &flags))
     })?;
     Ok(Exit::Done)
 }
 
 /// `flags` belong behind what is said to type next.
-fn told(agent: &Agent, standing: Option<&Standing>, flags: &str) -> String {
+fn told(reply: &GetAgentResponse, standing: Option<&Standing>, flags: &str) -> String {
+    let agent = reply.agent.clone().unwrap_or_default();
     let mut lines = vec![
         ("agent", agent.agent_id.clone()),
         ("state", word(agent.state().as_str_name(), "AGENT_STATE_")),
         ("capabilities", agent.capabilities.join(", ")),
         ("enrolled", moment(agent.enroll_time.as_ref())),
     ];
+    if let Some(origin) = origin(&agent) {
+        lines.push(("template", origin));
+        let generation = agent.generation.to_string();
+        lines.push(("generation", generation));
+    }
+    if !agent.parent_agent_id.is_empty() {
+        lines.push(("spawned by", agent.parent_agent_id.clone()));
+    }
+    let config = reply.config.clone().unwrap_or_default();
+    let inherited = inherited(&config.inherited_learnings);
+    lines.extend(inherited.into_iter().map(|pattern| ("inherited", pattern)));
     if let Some(standing) = standing {
         lines.extend(stands(standing));
         let name = shell::word(&agent.name);
@@ -58,6 +68,15 @@ fn told(agent: &Agent, standing: Option<&Standing>, flags: &str) -> String {
         .into_iter()
         .map(|(name, value)| format!("\n  {name:<13} {value}"));
     agent.name.clone() + &lines.collect::<String>()
+}
+
+/// The patterns that the agent was told when it was made.
+fn inherited(learnings: &[u8]) -> Vec<String> {
+    let learnings: Vec<Value> = serde_json::from_slice(learnings).unwrap_or_default();
+    let patterns = learnings.iter().filter_map(|one| one["pattern"].as_str());
+    patterns
+        .map(|pattern| pattern.escape_debug().to_string())
+        .collect()
 }
 
 fn stands(standing: &Standing) -> Vec<(&'static str, String)> {
@@ -80,12 +99,17 @@ fn stands(standing: &Standing) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use cambium_proto::genesis::v1::{Agent, AgentConfig};
+
     use super::*;
 
-    fn agent() -> Agent {
-        Agent {
-            name: "ada".to_owned(),
-            ..Agent::default()
+    fn reply() -> GetAgentResponse {
+        GetAgentResponse {
+            agent: Some(Agent {
+                name: "ada".to_owned(),
+                ..Agent::default()
+            }),
+            config: None,
         }
     }
 
@@ -100,7 +124,7 @@ mod tests {
             ..Standing::default()
         };
 
-        let told = told(&agent(), Some(&standing), " --data d");
+        let told = told(&reply(), Some(&standing), " --data d");
 
         assert!(told.contains("\n  generosity    ██░░░░░░░░ 0.20"), "{told}");
         assert!(
@@ -112,8 +136,29 @@ mod tests {
 
     #[test]
     fn without_a_standing_only_genesis_speaks() {
-        let told = told(&agent(), None, "");
+        let told = told(&reply(), None, "");
 
         assert!(!told.contains("trust") && !told.contains("next"), "{told}");
+    }
+
+    #[test]
+    fn an_agent_that_was_spawned_tells_what_it_inherited() {
+        let spawned = GetAgentResponse {
+            agent: Some(Agent {
+                template: "writer".to_owned(),
+                template_version: 3,
+                ..Agent::default()
+            }),
+            config: Some(AgentConfig {
+                inherited_learnings: br#"[{"pattern":"ask first"},{"pattern":"cite"}]"#.to_vec(),
+                ..AgentConfig::default()
+            }),
+        };
+
+        let told = told(&spawned, None, "");
+
+        assert!(told.contains("\n  template      writer@3"), "{told}");
+        assert!(told.contains("inherited     ask first\n"), "{told}");
+        assert!(told.ends_with("inherited     cite"), "{told}");
     }
 }

@@ -76,16 +76,25 @@ fn with_standings(
 fn told(agents: &[Agent], known: &BTreeMap<String, Standing>) -> String {
     if known.is_empty() {
         let rows = agents.iter().map(|agent| {
-            let [state, capabilities, enrolled] = facts(agent);
+            let [template, state, capabilities, enrolled] = facts(agent);
             [
                 agent.name.clone(),
                 agent.agent_id.clone(),
+                template,
                 state,
                 capabilities,
                 enrolled,
             ]
         });
-        return table(["name", "agent", "state", "capabilities", "enrolled"], rows);
+        let head = [
+            "name",
+            "agent",
+            "template",
+            "state",
+            "capabilities",
+            "enrolled",
+        ];
+        return table(head, rows);
     }
     let head = [
         "name",
@@ -93,6 +102,7 @@ fn told(agents: &[Agent], known: &BTreeMap<String, Standing>) -> String {
         "generosity",
         "health",
         "badges",
+        "template",
         "state",
         "capabilities",
         "enrolled",
@@ -101,13 +111,14 @@ fn told(agents: &[Agent], known: &BTreeMap<String, Standing>) -> String {
     let rows = agents.iter().map(|agent| {
         let standing = known.get(&agent.agent_id);
         let of = |show: fn(&Standing) -> String| standing.map_or_else(|| "-".to_owned(), show);
-        let [state, capabilities, enrolled] = facts(agent);
+        let [template, state, capabilities, enrolled] = facts(agent);
         [
             agent.name.clone(),
             of(|standing| bar(standing.trust)),
             of(|standing| bar(standing.generosity)),
             of(standing::health),
             of(standing::badges),
+            template,
             state,
             capabilities,
             enrolled,
@@ -117,9 +128,16 @@ fn told(agents: &[Agent], known: &BTreeMap<String, Standing>) -> String {
     standing::painted(&table(head, rows))
 }
 
+/// Its template and that one's version; none for an agent from outside.
+pub(crate) fn origin(agent: &Agent) -> Option<String> {
+    let is_spawned = !agent.template.is_empty();
+    is_spawned.then(|| format!("{}@{}", agent.template, agent.template_version))
+}
+
 /// What genesis knows.
-fn facts(agent: &Agent) -> [String; 3] {
+fn facts(agent: &Agent) -> [String; 4] {
     [
+        origin(agent).unwrap_or_else(|| "-".to_owned()),
         word(agent.state().as_str_name(), "AGENT_STATE_"),
         agent.capabilities.join(", "),
         moment(agent.enroll_time.as_ref()),
@@ -166,6 +184,20 @@ mod tests {
         let told = told(&reply().agents, &BTreeMap::new());
 
         assert!(told.starts_with("NAME  AGENT"), "{told}");
+    }
+
+    #[test]
+    fn an_agent_that_was_spawned_tells_of_its_template() {
+        let spawned = Agent {
+            template: "writer".to_owned(),
+            template_version: 3,
+            ..Agent::default()
+        };
+
+        let told = told(&[spawned, Agent::default()], &BTreeMap::new());
+
+        assert!(told.contains("writer@3"), "{told}");
+        assert_eq!(origin(&Agent::default()), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use cambium_client::{Connection, StaticToken, TokenFile, TokenSource};
-use cambium_proto::genesis::v1::{Agent, GetAgentRequest};
+use cambium_proto::genesis::v1::{Agent, GetAgentRequest, GetAgentResponse};
 use cambium_service_kit::config::Env;
 use serde::Serialize;
 use uuid::Uuid;
@@ -109,6 +109,16 @@ impl Context {
 
     /// Finds an agent by id or name.
     pub(crate) async fn agent(&self, connection: &Connection, name: &str) -> anyhow::Result<Agent> {
+        let reply = self.whole_agent(connection, name).await?;
+        reply.agent.context("the service's reply holds no agent")
+    }
+
+    /// An agent by id or name, with what it is told to be.
+    pub(crate) async fn whole_agent(
+        &self,
+        connection: &Connection,
+        name: &str,
+    ) -> anyhow::Result<GetAgentResponse> {
         let is_id = Uuid::try_parse(name).is_ok();
         let request = GetAgentRequest {
             workspace_id: self.workspace(),
@@ -127,10 +137,7 @@ impl Context {
             let (mut agents, request) = (connection.agents(), request.clone());
             async move { agents.get_agent(request).await }
         });
-        reply
-            .await?
-            .agent
-            .context("the service's reply holds no agent")
+        Ok(reply.await?)
     }
 
     /// Prints a reply: as JSON if that was asked for, else as `human` puts it.
