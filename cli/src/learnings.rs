@@ -18,7 +18,7 @@ use crate::table::{moment, table};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Examples:\n  cambium learnings writer\n  cambium learnings explain 0193a0b2-7d1c-7c3e-9f00-3c2f5a7f1e11"
+    after_help = "Examples:\n  cambium learnings writer\n  cambium learnings writer --all --json"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -9,7 +9,7 @@ use crate::json::word;
 /// Retire an agent: it gets no new work, and is composted when what it holds has ended
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  cambium retire writer-0193 --failure 'timeout in search' --hint 'ask for sources first'"
+    after_help = "Example:\n  cambium retire ada --failure 'timeout in search' --hint 'ask for sources first'"
 )]
 pub(crate) struct Args {
     /// A name or an id

@@ -113,6 +113,11 @@ async fn examples_that_ask_a_stack_end_well() {
 
     take(table::WHILE_NOBODY_WORKS, home).await;
     take(table::ABOUT_AGENTS, home).await;
+    for line in table::OF_OLD_STACKS {
+        let said = run(typed(home, line), BOUND).await;
+        assert_eq!(said.code, 1, "{line}: {said:?}");
+        assert!(said.sentence().contains("no learning"), "{line}: {said:?}");
+    }
     for line in table::WATCHES {
         let mut watch = stays(home, line, "watch.log");
         assert!(!watch.line().await.is_empty(), "{line}");

@@ -13,6 +13,7 @@ mod demo;
 mod examples;
 mod faults;
 mod first_steps;
+mod genesis;
 mod history;
 mod house;
 mod marks;

@@ -236,10 +236,15 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn open() -> Self {
-        Self::in_folder(TempDir::new().unwrap(), "0").await
+        Self::open_with(&[]).await
     }
 
-    async fn in_folder(folder: TempDir, port: &str) -> Self {
+    /// One that is told this by its environment.
+    pub(crate) async fn open_with(settings: &[(&str, &str)]) -> Self {
+        Self::in_folder(TempDir::new().unwrap(), "0", settings).await
+    }
+
+    async fn in_folder(folder: TempDir, port: &str, settings: &[(&str, &str)]) -> Self {
         let (home, data) = (folder.path(), folder.path().join("data"));
         let words = [
             "up",
@@ -249,7 +254,9 @@ impl Stage {
             "--data",
             data.to_str().unwrap(),
         ];
-        let mut up = Running::start(command(home, &words), home.join("up.log"));
+        let mut command = command(home, &words);
+        command.envs(settings.iter().copied());
+        let mut up = Running::start(command, home.join("up.log"));
         let started: Value = serde_json::from_str(&up.line().await).unwrap();
         Self {
             up,
@@ -262,7 +269,7 @@ impl Stage {
     pub(crate) async fn reopen(self) -> Self {
         let Self { up, url, folder } = self;
         assert_eq!(up.stop().await, 0);
-        Self::in_folder(folder, url.rsplit(':').next().unwrap()).await
+        Self::in_folder(folder, url.rsplit(':').next().unwrap(), &[]).await
     }
 
     /// The folder that its commands run in.

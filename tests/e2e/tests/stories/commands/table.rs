@@ -128,6 +128,24 @@ pub(super) const ABOUT_AGENTS: &[Step] = &[
     line("cambium weights show --json"),
     line("cambium weights set --trust 0.3 --capability 0.25"),
     line("cambium weights set --explore-every 10"),
+    line("cambium templates put writer.yaml"),
+    line("cambium templates list"),
+    line("cambium templates list --json"),
+    line("cambium templates show writer --version 1"),
+    line("cambium templates versions writer"),
+    line("cambium templates export writer > writer.yaml"),
+    line("cambium templates import writer.yaml --name my-writer"),
+    line("cambium spawn writer"),
+    line("cambium spawn writer --reason 'the report is late'"),
+    line("cambium learnings writer"),
+    line("cambium learnings writer --all --json"),
+    line("cambium retire ada --failure 'timeout in search' --hint 'ask for sources first'"),
+];
+
+/// They name a learning, which three agents must live for: a stack that is new says that it has none, and no more is wrong.
+pub(super) const OF_OLD_STACKS: &[&str] = &[
+    "cambium learnings explain 0193a0b2-7d1c-7c3e-9f00-3c2f5a7f1e11",
+    "cambium learnings roll-back 0193a0b2-7d1c-7c3e-9f00-3c2f5a7f1e11 --reason 'it is wrong'",
 ];
 
 /// They tell what has happened to the marks above, and stay until they are told to stop.
@@ -160,6 +178,10 @@ pub(super) const WORKS: &[Step] = &[
     ),
     line("cambium worker --agent dan --capability role:lead -- ./lead.sh"),
     line("cambium worker --agent eve --capability role:tester --simulate --speed 100"),
+    after(
+        &["cambium templates put writer.yaml", "cambium spawn writer"],
+        "cambium worker --template writer --slots 2 --exec './write.sh'",
+    ),
 ];
 
 /// They stay until they are told to stop.
@@ -188,11 +210,12 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
     ]
     .concat();
     let lines = steps.into_iter().map(|step| step.line);
-    lines.chain(STACKS.iter().chain(WATCHES).copied())
+    let others = STACKS.iter().chain(WATCHES).chain(OF_OLD_STACKS);
+    lines.chain(others.copied())
 }
 
 /// What the examples name.
-pub(super) const FILES: [(&str, &str); 11] = [
+pub(super) const FILES: [(&str, &str); 12] = [
     (
         "graph.yaml",
         "name: report
@@ -253,6 +276,14 @@ jobs:
             "nodes": {"model.shop.orders": {"resource_type": "model", "name": "orders", "depends_on": {"nodes": ["source.shop.raw"]}}},
             "sources": {"source.shop.raw": {"resource_type": "source", "name": "raw"}},
             "parent_map": {"model.shop.orders": ["source.shop.raw"], "source.shop.raw": []}}"#,
+    ),
+    (
+        "writer.yaml",
+        "name: writer
+role: writer
+instructions: Write what the plan asks for.
+capabilities: [role:writer]
+",
     ),
     ("better.json", r#"{"use": "words that everybody knows"}"#),
     (
