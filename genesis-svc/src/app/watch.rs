@@ -8,11 +8,10 @@ use cambium_kernel::{AgentId, WorkspaceId};
 use cambium_proto::genesis::v1::WatchAgentsResponse;
 use cambium_proto::genesis::v1::watch_agents_response::Event;
 use cambium_service_kit::principal::Principal;
-use cambium_service_kit::watchers::Seat;
+use cambium_service_kit::watchers::{self, Outlet, Unsent};
 use sqlx::PgPool;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
-use tonic::Status;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::app::App;
@@ -21,22 +20,27 @@ use crate::error::Error;
 use crate::store;
 use crate::store::agent::changes::Change;
 
-/// Events that a watcher may be behind.
-const BEHIND: usize = 1_000;
-/// How long one may stay that far behind.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Commits are seen by looking: they may be another replica's.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Agents read at once.
 const ROWS: i64 = 200;
 
-pub(crate) type Sent = Result<WatchAgentsResponse, Status>;
+pub(crate) type Sent = watchers::Sent<WatchAgentsResponse>;
 
 /// Why a stream ends: its reader has gone, or there is something to say.
 enum End {
     Gone,
     Because(Error),
+}
+
+impl From<Unsent> for End {
+    fn from(unsent: Unsent) -> Self {
+        match unsent {
+            Unsent::ReaderGone => Self::Gone,
+            Unsent::TooSlow => Self::Because(Error::SlowWatcher),
+        }
+    }
 }
 
 impl From<Error> for End {
@@ -47,7 +51,6 @@ impl From<Error> for End {
 
 /// One watcher.
 struct Watcher {
-    _seat: Seat,
     pool: PgPool,
     workspace: WorkspaceId,
     /// All transactions below have been seen.
@@ -55,9 +58,7 @@ struct Watcher {
     /// What has been sent of those from there on, so that it is not sent again.
     sent: HashMap<AgentId, i64>,
     is_caught_up: bool,
-    out: mpsc::Sender<Sent>,
-    /// Room for the reason why the stream ends, however far behind its reader is.
-    last_word: Option<mpsc::OwnedPermit<Sent>>,
+    outlet: Outlet<WatchAgentsResponse>,
 }
 
 impl App {
@@ -66,17 +67,14 @@ impl App {
         caller: &Principal,
         workspace: WorkspaceId,
     ) -> Result<mpsc::Receiver<Sent>, Error> {
-        let seat = self.watchers.sit(caller.subject())?;
-        let (out, stream) = mpsc::channel(BEHIND + 1);
+        let (outlet, stream) = Outlet::new(self.watchers.sit(caller.subject())?);
         let watcher = Watcher {
-            _seat: seat,
             pool: self.pool.clone(),
             workspace,
             horizon: 0,
             sent: HashMap::new(),
             is_caught_up: false,
-            last_word: out.clone().try_reserve_owned().ok(),
-            out,
+            outlet,
         };
         let stop = self.stop.clone();
         tokio::spawn(async move {
@@ -85,8 +83,8 @@ impl App {
                 end = watcher.follow() => end,
                 () = stop.stopped() => End::Because(Error::Stopping),
             };
-            if let (End::Because(error), Some(room)) = (end, watcher.last_word) {
-                room.send(Err(error.into()));
+            if let End::Because(error) = end {
+                watcher.outlet.end(error);
             }
         });
         Ok(stream)
@@ -108,7 +106,7 @@ impl Watcher {
             }
             tokio::select! {
                 () = sleep(LOOK_EVERY) => {}
-                () = self.out.closed() => return End::Gone,
+                () = self.outlet.closed() => return End::Gone,
             }
         }
     }
@@ -149,11 +147,7 @@ impl Watcher {
     }
 
     async fn send(&self, event: Event) -> Result<(), End> {
-        let item = Ok(WatchAgentsResponse { event: Some(event) });
-        match timeout(PATIENCE, self.out.send(item)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(End::Gone),
-            Err(_) => Err(End::Because(Error::SlowWatcher)),
-        }
+        let item = WatchAgentsResponse { event: Some(event) };
+        Ok(self.outlet.send(item).await?)
     }
 }
