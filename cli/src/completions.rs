@@ -117,7 +117,7 @@ mod tests {
             return;
         }
         let line = format!(
-            "{}\nCOMP_WORDS=(cambium re) COMP_CWORD=1\n_cambium cambium re cambium\necho \"${{COMPREPLY[@]}}\"",
+            "{}\nCOMP_WORDS=(cambium rer) COMP_CWORD=1\n_cambium cambium rer cambium\necho \"${{COMPREPLY[@]}}\"",
             script(Shell::Bash).unwrap()
         );
 
@@ -128,7 +128,7 @@ mod tests {
         let said = Command::new("bash").arg(&path).output().unwrap();
 
         let said = String::from_utf8(said.stdout).unwrap();
-        assert_eq!(said.trim(), "resume rerun release");
+        assert_eq!(said.trim(), "rerun");
     }
 
     #[test]
