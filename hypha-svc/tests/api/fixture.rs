@@ -1,5 +1,7 @@
 //! A real hypha on a port of its own, with a database of its own, and workers that tests drive by hand.
 
+mod worker;
+
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,9 +13,8 @@ use cambium_proto::hypha::v1::run_service_client::RunServiceClient;
 use cambium_proto::hypha::v1::task_service_client::TaskServiceClient;
 use cambium_proto::hypha::v1::worker_service_client::WorkerServiceClient;
 use cambium_proto::hypha::v1::{
-    Attempt, CompleteRequest, CompleteResponse, Edge, FailRequest, FailResponse, GetRunRequest,
-    Graph, GraphVersion, HeartbeatRequest, LeaseState, ListTasksRequest, Node, PollRequest,
-    PutGraphRequest, RegisterRequest, Run, RunState, StartRunRequest, Task, TaskState,
+    Edge, GetRunRequest, Graph, GraphVersion, ListTasksRequest, Node, PutGraphRequest,
+    RegisterRequest, Run, RunState, StartRunRequest, Task, TaskState,
 };
 use cambium_proto::signal::v1::signal_service_client::SignalServiceClient;
 use cambium_proto::signal::v1::{AgentSpawned, DeliverRequest, Signal, signal::Payload};
@@ -30,6 +31,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 use uuid::Uuid;
+
+pub(crate) use worker::Worker;
 
 pub(crate) type Authenticated = InterceptedService<Channel, Bearer>;
 pub(crate) type Workers = WorkerServiceClient<Authenticated>;
@@ -440,108 +443,5 @@ pub(crate) fn registration(worker: &str, agents: &[String]) -> RegisterRequest {
         agent_ids: agents.to_vec(),
         slots: 100,
         capabilities: Vec::new(),
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Worker {
-    pub(crate) client: Workers,
-    pub(crate) agent: String,
-    pub(crate) registration: String,
-}
-
-/// Long enough for work to arrive that is on its way, short enough to prove that none is.
-const SOON: u32 = 300;
-/// For work that must come.
-const PATIENT: u32 = 20_000;
-
-impl Worker {
-    pub(crate) async fn poll(&mut self, max: u32, wait_ms: u32) -> Result<Vec<Attempt>, Status> {
-        let request = PollRequest {
-            registration_id: self.registration.clone(),
-            max,
-            wait_ms,
-        };
-        Ok(self.client.poll(request).await?.into_inner().attempts)
-    }
-
-    /// The next attempt, which must come.
-    pub(crate) async fn take(&mut self) -> Attempt {
-        let mut taken = self.poll(1, PATIENT).await.unwrap();
-        assert_eq!(taken.len(), 1, "work was expected");
-        taken.remove(0)
-    }
-
-    /// The attempt at this node, which must come next.
-    pub(crate) async fn take_node(&mut self, node: &str) -> Attempt {
-        let attempt = self.take().await;
-        assert_eq!(attempt.node, node);
-        attempt
-    }
-
-    /// Whether nothing is there to do.
-    pub(crate) async fn finds_nothing(&mut self) -> bool {
-        self.poll(10, SOON).await.unwrap().is_empty()
-    }
-
-    pub(crate) async fn complete(&mut self, attempt: &Attempt) -> Result<CompleteResponse, Status> {
-        self.complete_with(attempt, r#"{"ok":true}"#).await
-    }
-
-    pub(crate) async fn complete_with(
-        &mut self,
-        attempt: &Attempt,
-        output: &str,
-    ) -> Result<CompleteResponse, Status> {
-        let request = CompleteRequest {
-            registration_id: self.registration.clone(),
-            lease: attempt.lease.clone(),
-            output: Bytes::from(output.to_owned()),
-            usage: None,
-            next: 0,
-        };
-        Ok(self.client.complete(request).await?.into_inner())
-    }
-
-    pub(crate) async fn fail(
-        &mut self,
-        attempt: &Attempt,
-        code: &str,
-        retryable: bool,
-    ) -> Result<FailResponse, Status> {
-        let request = FailRequest {
-            registration_id: self.registration.clone(),
-            lease: attempt.lease.clone(),
-            code: code.to_owned(),
-            retryable,
-            ..FailRequest::default()
-        };
-        Ok(self.client.fail(request).await?.into_inner())
-    }
-
-    pub(crate) async fn heartbeat(&mut self, attempt: &Attempt) -> LeaseState {
-        let request = HeartbeatRequest {
-            registration_id: self.registration.clone(),
-            leases: attempt.lease.clone().into_iter().collect(),
-        };
-        let reply = self.client.heartbeat(request).await.unwrap().into_inner();
-        reply.leases[0].state()
-    }
-
-    /// Does everything there is: nodes named in `failing` fail for good, all others succeed.
-    pub(crate) async fn work(&mut self, failing: &[&str]) {
-        loop {
-            let attempts = self.poll(100, SOON).await.unwrap();
-            if attempts.is_empty() {
-                return;
-            }
-            for attempt in attempts {
-                if failing.contains(&attempt.node.as_str()) {
-                    self.fail(&attempt, "BROKEN", false).await.unwrap();
-                } else {
-                    self.complete(&attempt).await.unwrap();
-                }
-            }
-        }
     }
 }

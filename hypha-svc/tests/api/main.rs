@@ -27,4 +27,6 @@ mod signals;
 mod starting;
 mod streams;
 mod truth_table;
+mod turns;
 mod watching;
+mod weights;

@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cambium_proto::hypha::v1::matching_service_client::MatchingServiceClient;
 use cambium_proto::hypha::v1::watch_run_response::Item;
 use cambium_proto::hypha::v1::{
-    ExplainTaskRequest, GetWeightsRequest, Graph, LeaseState, PutWeightsRequest, Reason,
-    ReasonKind, RunEventKind, TaskState, WatchRunRequest, Weights,
+    ExplainTaskRequest, Graph, LeaseState, Reason, ReasonKind, RunEventKind, TaskState,
+    WatchRunRequest,
 };
 use cambium_proto::signal::v1::signal::Payload;
 use cambium_proto::signal::v1::{AgentRetired, LoadAdvice, StandingChanged};
 use cambium_testkit::wait_until;
 use prost_types::Timestamp;
 use tonic::Code;
-use tonic_types::StatusExt as _;
 
-use crate::fixture::{Fixture, WORKSPACE, Worker, change, graph, id, refusal, registration, start};
+use crate::fixture::{Fixture, WORKSPACE, Worker, change, graph, refusal, registration, start};
 
 const BOUND: Duration = Duration::from_secs(2);
 
@@ -50,7 +48,7 @@ async fn team(fixture: &Fixture, agents: &[String]) -> Worker {
 }
 
 /// Nodes that wait for nothing.
-fn loose(name: &str, count: usize) -> Graph {
+pub(crate) fn loose(name: &str, count: usize) -> Graph {
     let keys: Vec<String> = (0..count).map(|at| format!("{name}{at}")).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     graph(name, &keys, &[])
@@ -353,166 +351,4 @@ async fn a_task_says_that_all_who_could_do_it_are_in_quarantine() {
         "{}",
         reason.text
     );
-}
-
-#[tokio::test]
-async fn a_large_run_does_not_starve_a_small_one() {
-    let fixture = start().await;
-    let mut worker = fixture.worker("w", &[]).await;
-    fixture.start(loose("large", 400)).await;
-    for _ in 0..10 {
-        worker.take().await;
-    }
-
-    fixture.start(loose("small", 5)).await;
-
-    let mut next = Vec::new();
-    for _ in 0..12 {
-        next.push(worker.take().await.node);
-    }
-    let small = next.iter().filter(|node| node.starts_with("small"));
-    assert_eq!(small.count(), 5, "{next:?}");
-}
-
-#[tokio::test]
-async fn runs_of_one_key_share_a_turn() {
-    let fixture = start().await;
-    let mut worker = fixture.worker("w", &[]).await;
-    for name in ["x", "y"] {
-        let mut graph = loose(name, 20);
-        graph.fair_key = "press".to_owned();
-        fixture.start(graph).await;
-    }
-    fixture.start(loose("z", 20)).await;
-
-    let mut next = Vec::new();
-    for _ in 0..20 {
-        next.push(worker.take().await.node);
-    }
-
-    let alone = next.iter().filter(|node| node.starts_with('z')).count();
-    assert!((9..=11).contains(&alone), "{next:?}");
-}
-
-fn defaults() -> Weights {
-    Weights {
-        capability: 0.35,
-        trust: 0.2,
-        health: 0.15,
-        load: 0.15,
-        generosity: 0.15,
-        explore_every: 20,
-        version: 0,
-    }
-}
-
-async fn put(fixture: &Fixture, weights: Weights) -> Result<Weights, tonic::Status> {
-    let request = PutWeightsRequest {
-        workspace_id: WORKSPACE.to_owned(),
-        request_id: id(),
-        weights: Some(weights),
-    };
-    let mut client = MatchingServiceClient::new(fixture.as_token(&fixture.keys.operator()));
-    let reply = client.put_weights(request).await?;
-    Ok(reply.into_inner().weights.unwrap())
-}
-
-async fn get(fixture: &Fixture) -> Weights {
-    let request = GetWeightsRequest {
-        workspace_id: WORKSPACE.to_owned(),
-    };
-    let mut client = MatchingServiceClient::new(fixture.as_token(&fixture.keys.operator()));
-    let reply = client.get_weights(request).await.unwrap();
-    reply.into_inner().weights.unwrap()
-}
-
-#[tokio::test]
-async fn weights_have_defaults_and_versions() {
-    let fixture = start().await;
-
-    assert_eq!(get(&fixture).await, defaults());
-    let other = Weights {
-        trust: 0.35,
-        generosity: 0.0,
-        explore_every: 0,
-        ..defaults()
-    };
-    let first = put(&fixture, other).await.unwrap();
-
-    assert_eq!(
-        first,
-        Weights {
-            version: 1,
-            ..other
-        }
-    );
-    assert_eq!(get(&fixture).await, first);
-    let moved = put(&fixture, defaults()).await.unwrap_err();
-    assert_eq!(refusal(&moved), (Code::Aborted, "WEIGHTS_MOVED".to_owned()));
-    let second = Weights {
-        version: 1,
-        ..defaults()
-    };
-    assert_eq!(put(&fixture, second).await.unwrap().version, 2);
-}
-
-#[tokio::test]
-async fn weights_that_do_not_hold_are_refused_by_field() {
-    let fixture = start().await;
-    let bad = [
-        (
-            Weights {
-                trust: 0.3,
-                ..defaults()
-            },
-            "weights",
-        ),
-        (
-            Weights {
-                trust: f64::NAN,
-                ..defaults()
-            },
-            "weights.trust",
-        ),
-        (
-            Weights {
-                load: -0.1,
-                ..defaults()
-            },
-            "weights.load",
-        ),
-        (
-            Weights {
-                explore_every: -1,
-                ..defaults()
-            },
-            "weights.explore_every",
-        ),
-    ];
-
-    for (weights, field) in bad {
-        let status = put(&fixture, weights).await.unwrap_err();
-
-        let violations = status.get_details_bad_request().unwrap().field_violations;
-        assert_eq!(status.code(), Code::InvalidArgument);
-        assert_eq!(violations[0].field, field);
-    }
-    assert_eq!(get(&fixture).await, defaults());
-}
-
-#[tokio::test]
-async fn only_an_operator_weighs() {
-    let fixture = start().await;
-    let agent = fixture.agent("ada", &[]).await;
-    let token = fixture.keys.agent(&agent);
-    let mut client = MatchingServiceClient::new(fixture.as_token(&token));
-    let request = PutWeightsRequest {
-        workspace_id: WORKSPACE.to_owned(),
-        request_id: id(),
-        weights: Some(defaults()),
-    };
-
-    let status = client.put_weights(request).await.unwrap_err();
-
-    assert_eq!(status.code(), Code::PermissionDenied);
 }
