@@ -119,7 +119,9 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         Peer::new("genesis", address, credentials).map(Genesis::new)
     });
     let genesis = genesis.transpose()?;
-    let relay = Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?;
+    // What agents leave behind is composted when their lives are over.
+    let relay =
+        Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?.unhurried(&["genesis"]);
     let settings = Settings {
         lease: config.lease,
         grace: config.grace,

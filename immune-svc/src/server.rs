@@ -113,7 +113,12 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     };
     let pool = database::connect(&planned(&config.database_url), options)?;
     let routes = outbox::Routes::new(RECEIVERS, config.receivers);
-    let relay = Relay::new(pool.clone(), store::SCHEMA, &routes, config.credentials)?;
+    // Copies of standings: who must not work any more is out within a second all the same.
+    let relay = Relay::new(pool.clone(), store::SCHEMA, &routes, config.credentials)?.unhurried(&[
+        "hypha",
+        "stigmergy",
+        "genesis",
+    ]);
     let (records, queue) = batch::channel(QUEUE);
     let app = Arc::new(App {
         pool: pool.clone(),

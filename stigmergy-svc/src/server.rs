@@ -85,7 +85,9 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     )?;
     let addresses = config.immune.map(|address| ("immune".to_owned(), address));
     let routes = Routes::new(RECEIVERS, HashMap::from_iter(addresses));
-    let relay = Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?;
+    // A share of knowledge moves a score, and nobody waits for it.
+    let relay =
+        Relay::new(pool.clone(), SCHEMA, &routes, config.credentials)?.unhurried(&["immune"]);
     let (touches, toucher, ends) = touch::new(touch_pool, routes, relay.wake());
     let app = App {
         pool: pool.clone(),

@@ -20,9 +20,6 @@ use crate::shutdown::Stop;
 use crate::token::TokenError;
 
 const POLL: Duration = Duration::from_secs(1);
-/// A round begins no sooner than so long after the one before, so that what many commits left goes together. After a rest it
-/// begins at once.
-const PACE: Duration = Duration::from_millis(20);
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Begun later than this, a delivery could outlast its rows' claim.
 const CLAIM_IS_SAFE_FOR: Duration = Duration::from_secs(40);
@@ -58,14 +55,17 @@ pub(super) struct Delivery {
     queue: Queue,
     client: SignalServiceClient<Channel>,
     receiver: Peer,
+    /// A round begins no sooner than so long after the one before.
+    pace: Duration,
 }
 
 impl Delivery {
-    pub(super) fn new(queue: Queue, receiver: Peer) -> Self {
+    pub(super) fn new(queue: Queue, receiver: Peer, pace: Duration) -> Self {
         Self {
             queue,
             client: SignalServiceClient::new(receiver.channel()),
             receiver,
+            pace,
         }
     }
 
@@ -79,7 +79,7 @@ impl Delivery {
                     failures = 0;
                     tokio::select! {
                         () = stop.stopped() => {}
-                        () = rest(&mut woken, begun) => {}
+                        () = self.rest(&mut woken, begun) => {}
                     }
                 }
                 Err(error) => {
@@ -92,6 +92,17 @@ impl Delivery {
                 }
             }
         }
+    }
+
+    /// Until there may be something to do, and the next round's time has come.
+    async fn rest(&self, woken: &mut watch::Receiver<()>, begun: Instant) {
+        tokio::select! {
+            _ = woken.changed() => {}
+            () = sleep(POLL) => {}
+        }
+        sleep(self.pace.saturating_sub(begun.elapsed())).await;
+        // Whatever it was woken for by now, the next round finds.
+        woken.mark_unchanged();
     }
 
     /// Says it when it begins and, should it last, ever more seldom.
@@ -185,17 +196,6 @@ impl Delivery {
             f64::from(2_u32.saturating_pow(attempts.unsigned_abs())).min(LONGEST_POSTPONEMENT_S);
         Ok(self.queue.postpone(&ids, seconds * jitter()).await?)
     }
-}
-
-/// Until there may be something to do, and the next round's time has come.
-async fn rest(woken: &mut watch::Receiver<()>, begun: Instant) {
-    tokio::select! {
-        _ = woken.changed() => {}
-        () = sleep(POLL) => {}
-    }
-    sleep(PACE.saturating_sub(begun.elapsed())).await;
-    // Whatever it was woken for by now, the next round finds.
-    woken.mark_unchanged();
 }
 
 /// Rows in their order, together as far as they fit.

@@ -1,5 +1,7 @@
 //! The relay: one loop for each receiver, so that a dead one delays nobody else. Safe on any number of replicas.
 
+use std::time::Duration;
+
 use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -9,6 +11,11 @@ use super::delivery::Delivery;
 use super::queue::Queue;
 use crate::peer::{BadAddress, Credentials, Peer};
 use crate::shutdown::Stop;
+
+/// How often a receiver is told, at most, so that what many commits left goes together. After a rest it is told at once.
+const SOON: Duration = Duration::from_millis(10);
+/// The same of one that need not know at once.
+const LATER: Duration = Duration::from_millis(200);
 
 /// Tells the relay that there is something to deliver, once its transaction has committed.
 #[derive(Clone, Debug)]
@@ -26,6 +33,7 @@ pub struct Relay {
     pool: PgPool,
     schema: &'static str,
     receivers: Vec<Peer>,
+    unhurried: &'static [&'static str],
     wake: Wake,
 }
 
@@ -45,8 +53,17 @@ impl Relay {
             pool,
             schema,
             receivers: receivers.collect::<Result<_, _>>()?,
+            unhurried: &[],
             wake: Wake(watch::Sender::new(())),
         })
+    }
+
+    /// These are told five times a second at most while there is always something to tell: each round costs both sides
+    /// transactions, whatever it carries.
+    #[must_use]
+    pub const fn unhurried(mut self, receivers: &'static [&'static str]) -> Self {
+        self.unhurried = receivers;
+        self
     }
 
     /// For whoever writes to the outbox; without it a row waits up to a second.
@@ -64,7 +81,9 @@ impl Relay {
                 schema: self.schema,
                 receiver: receiver.name(),
             };
-            let delivery = Delivery::new(queue, receiver);
+            let is_unhurried = self.unhurried.contains(&receiver.name());
+            let pace = if is_unhurried { LATER } else { SOON };
+            let delivery = Delivery::new(queue, receiver, pace);
             loops.spawn(delivery.run(self.wake.0.subscribe(), stop.clone()));
         }
         while loops.join_next().await.is_some() {}
