@@ -95,8 +95,9 @@ CREATE TABLE immune.ledger (
     recorded_at    timestamptz NOT NULL,
 
     CONSTRAINT ledger_pk PRIMARY KEY (workspace_id, agent_id, score, seq),
-    -- The same fact never counts twice.
-    CONSTRAINT ledger_cause_unique UNIQUE (workspace_id, agent_id, score, cause_key),
+    -- The same fact never counts twice. The cause leads, so that no plan, made while the table was empty, takes the key above
+    -- for as good and reads an agent's whole ledger.
+    CONSTRAINT ledger_cause_unique UNIQUE (cause_key, agent_id, score, workspace_id),
     CONSTRAINT ledger_score_known CHECK (score BETWEEN 1 AND 3),
     CONSTRAINT ledger_before_is_score CHECK (before BETWEEN 0 AND 1000000),
     CONSTRAINT ledger_follows CHECK (after = least(greatest(before + delta, 0), 1000000))

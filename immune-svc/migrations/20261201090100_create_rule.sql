@@ -43,7 +43,7 @@ CREATE TABLE immune.heard (
     occurred_at  timestamptz NOT NULL,
     recorded_at  timestamptz NOT NULL,
 
-    CONSTRAINT heard_pk PRIMARY KEY (workspace_id, agent_id, signal_type, cause_key)
+    CONSTRAINT heard_pk PRIMARY KEY (cause_key, agent_id, signal_type, workspace_id)
 );
 
 CREATE INDEX heard_by_type ON immune.heard (workspace_id, signal_type, occurred_at);
