@@ -8,6 +8,7 @@ mod generosity;
 mod health;
 mod policy;
 mod quarantine;
+mod reading_plan;
 mod receptors;
 mod refusals;
 mod restart;
