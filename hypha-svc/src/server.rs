@@ -19,6 +19,7 @@ use cambium_service_kit::readiness;
 use cambium_service_kit::service::Service;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::Verifier;
+use cambium_service_kit::watchers::Watchers;
 use sqlx::PgPool;
 
 use crate::app::App;
@@ -33,7 +34,6 @@ use crate::rpc::run::RunRpc;
 use crate::rpc::task::TaskRpc;
 use crate::rpc::worker::WorkerRpc;
 use crate::store::SCHEMA;
-use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "hypha";
 
@@ -107,7 +107,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     let auth = Auth::new(verifier, NAME, PERMISSIONS);
     let pool = connect(&config.database_url, 6)?;
     let engine_pool = database::connect_unasked(
-        &planned(&config.database_url),
+        &database::planned(&config.database_url),
         PoolOptions {
             max: 2 + u32::try_from(config.committers)?,
             service: "hypha-svc",
@@ -191,16 +191,6 @@ fn connect(url: &Secret, max: u32) -> anyhow::Result<PgPool> {
         service: "hypha-svc",
     };
     Ok(database::connect(url, options)?)
-}
-
-/// The engine's plans are generic and use indexes: one made on an empty table would scan it for ever.
-fn planned(url: &Secret) -> Secret {
-    let url = url.expose();
-    let join = if url.contains('?') { '&' } else { '?' };
-    Secret::new(format!(
-        "{url}{join}options[plan_cache_mode]=force_generic_plan&options[enable_seqscan]=off\
-         &options[enable_hashjoin]=off&options[enable_mergejoin]=off&options[jit]=off"
-    ))
 }
 
 fn run_loops(engine: &Engine, pool: &PgPool, ends: Ends, committers: usize, stop: &Stop) {

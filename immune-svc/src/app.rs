@@ -15,6 +15,7 @@ pub(crate) mod watch;
 use std::fmt;
 
 use cambium_service_kit::shutdown::Stop;
+use cambium_service_kit::watchers::Watchers;
 use cambium_service_kit::{batch, outbox};
 use sqlx::PgPool;
 use tokio::sync::broadcast;
@@ -24,8 +25,6 @@ pub(crate) use quarantine::{Release, Wish};
 pub(crate) use rule::Tried;
 pub(crate) use shown::Shown;
 pub(crate) use standing::Which;
-
-use cambium_service_kit::watchers::Watchers;
 
 /// How often a transaction is begun anew when another writer won.
 const ATTEMPTS: u32 = 5;

@@ -9,7 +9,6 @@ use cambium_proto::immune::v1::quarantine_service_server::QuarantineServiceServe
 use cambium_proto::immune::v1::rule_service_server::RuleServiceServer;
 use cambium_proto::immune::v1::standing_service_server::StandingServiceServer;
 use cambium_service_kit::auth::{Auth, Rule};
-use cambium_service_kit::config::Secret;
 use cambium_service_kit::database::PoolOptions;
 use cambium_service_kit::inbox::SignalRpc;
 use cambium_service_kit::outbox::{self, Relay};
@@ -17,6 +16,7 @@ use cambium_service_kit::principal::Kind;
 use cambium_service_kit::service::Service;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::Verifier;
+use cambium_service_kit::watchers::Watchers;
 use cambium_service_kit::{batch, database, readiness};
 use tokio::sync::broadcast;
 
@@ -26,7 +26,6 @@ use crate::convert::signal::{LOAD_ADVICE, STANDING_CHANGED};
 use crate::receptors::Receptors;
 use crate::rpc::{AlertRpc, GenerosityRpc, QuarantineRpc, RuleRpc, StandingRpc};
 use crate::{loops, store};
-use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "immune";
 
@@ -111,7 +110,7 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         max: config.connections,
         service: NAME,
     };
-    let pool = database::connect(&planned(&config.database_url), options)?;
+    let pool = database::connect(&database::planned(&config.database_url), options)?;
     let routes = outbox::Routes::new(RECEIVERS, config.receivers);
     // Copies of standings: who must not work any more is out within a second all the same.
     let relay = Relay::new(pool.clone(), store::SCHEMA, &routes, config.credentials)?.unhurried(&[
@@ -160,14 +159,4 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
         let receptors = Receptors(Arc::clone(&hearing));
         routes.add_service(SignalRpc::new(pool.clone(), store::SCHEMA, receptors).into_service());
     }))
-}
-
-/// Plans are generic and use indexes: one made on an empty table would scan it for ever.
-fn planned(url: &Secret) -> Secret {
-    let url = url.expose();
-    let join = if url.contains('?') { '&' } else { '?' };
-    Secret::new(format!(
-        "{url}{join}options[plan_cache_mode]=force_generic_plan&options[enable_seqscan]=off\
-         &options[enable_hashjoin]=off&options[enable_mergejoin]=off&options[jit]=off"
-    ))
 }

@@ -11,6 +11,7 @@ use cambium_proto::stigmergy::v1 as wire;
 use cambium_service_kit::call::Call;
 use cambium_service_kit::principal::{Kind, Principal};
 use cambium_service_kit::shutdown::Stop;
+use cambium_service_kit::watchers::Watchers;
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::broadcast;
@@ -22,7 +23,6 @@ use crate::store;
 use crate::store::marker::Stored;
 use crate::store::standing::Standings;
 use crate::touch::{Answer, Touches, Wish};
-use cambium_service_kit::watchers::Watchers;
 
 /// Clients take replies of up to 4 MiB; a mark may carry 256 KiB.
 const ROOM: usize = 3 << 20;

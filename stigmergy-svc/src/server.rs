@@ -6,7 +6,6 @@ use std::sync::Arc;
 use cambium_kernel::SystemClock;
 use cambium_proto::stigmergy::v1::marker_service_server::MarkerServiceServer;
 use cambium_service_kit::auth::{Auth, Rule};
-use cambium_service_kit::config::Secret;
 use cambium_service_kit::database::{self, PoolOptions};
 use cambium_service_kit::inbox::SignalRpc;
 use cambium_service_kit::outbox::{Relay, Routes};
@@ -15,6 +14,7 @@ use cambium_service_kit::readiness;
 use cambium_service_kit::service::Service;
 use cambium_service_kit::shutdown::Stop;
 use cambium_service_kit::token::Verifier;
+use cambium_service_kit::watchers::Watchers;
 
 use crate::app::App;
 use crate::config::Config;
@@ -23,7 +23,6 @@ use crate::receptors::Receptors;
 use crate::rpc::MarkerRpc;
 use crate::store::SCHEMA;
 use crate::{loops, touch};
-use cambium_service_kit::watchers::Watchers;
 
 pub(crate) const NAME: &str = "stigmergy";
 
@@ -68,7 +67,7 @@ const TOUCH_CONNECTIONS: u32 = 2;
 
 /// Puts the service together and starts its loops, which end with `stop`.
 pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
-    let url = planned(&config.database_url);
+    let url = database::planned(&config.database_url);
     let pool = database::connect(
         &url,
         PoolOptions {
@@ -120,14 +119,4 @@ pub async fn build(config: Config, stop: Stop) -> anyhow::Result<Service> {
     Ok(service.hearing(move |routes| {
         routes.add_service(SignalRpc::new(pool.clone(), SCHEMA, Receptors).into_service());
     }))
-}
-
-/// Plans are generic and use indexes: one made on an empty table would read it whole for ever.
-fn planned(url: &Secret) -> Secret {
-    let url = url.expose();
-    let join = if url.contains('?') { '&' } else { '?' };
-    Secret::new(format!(
-        "{url}{join}options[plan_cache_mode]=force_generic_plan&options[enable_seqscan]=off\
-         &options[enable_hashjoin]=off&options[enable_mergejoin]=off&options[jit]=off"
-    ))
 }

@@ -26,6 +26,17 @@ pub struct BadAddress {
     service: &'static str,
 }
 
+/// The same address for sessions whose plans are generic and use indexes: a plan made on an empty table would scan it for ever.
+#[must_use]
+pub fn planned(url: &Secret) -> Secret {
+    let url = url.expose();
+    let join = if url.contains('?') { '&' } else { '?' };
+    Secret::new(format!(
+        "{url}{join}options[plan_cache_mode]=force_generic_plan&options[enable_seqscan]=off\
+         &options[enable_hashjoin]=off&options[enable_mergejoin]=off&options[jit]=off"
+    ))
+}
+
 /// Makes a pool without connecting: a database that is away is met by the first call, and by each until it is back.
 pub fn connect(url: &Secret, options: PoolOptions) -> Result<PgPool, BadAddress> {
     make(url, options, true)
