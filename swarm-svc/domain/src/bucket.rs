@@ -1,6 +1,9 @@
 //! What the pace allows now; it may be a debt. Counts money exactly: what is less than a micro-dollar waits for the next refill.
 //! Never holds more than its burst (design: swarm, section 6, `sync`).
 
+#[cfg(test)]
+mod tests;
+
 use cambium_kernel::Usd;
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,6 +1,9 @@
 //! The operator's one dial: how fast money may be spent, how much a turn may cost, and how many are alive at once.
 //! Knows no mind. Its numbers are checked once, here, so that nothing else has to (design: swarm, section 1).
 
+#[cfg(test)]
+mod tests;
+
 use cambium_kernel::Usd;
 use chrono::TimeDelta;
 

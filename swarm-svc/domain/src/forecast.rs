@@ -1,6 +1,9 @@
 //! What is likely next: the order of turns, when the wallet runs dry, and why a mind has no turn.
 //! An order, never a time table; promises nothing and changes nothing (design: swarm, section 11).
 
+#[cfg(test)]
+mod tests;
+
 use cambium_kernel::Usd;
 use chrono::{DateTime, TimeDelta, Utc};
 

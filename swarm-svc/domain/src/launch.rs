@@ -1,6 +1,9 @@
 //! What is remembered of a mind's launches: how often, when it last ran, what woke it, and how long it waits after one that came
 //! to nothing. Hard state, one row a mind. Launches nothing (design: swarm, sections 5 and 6).
 
+#[cfg(test)]
+mod tests;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::time::after;

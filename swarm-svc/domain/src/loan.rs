@@ -1,6 +1,9 @@
 //! Shares that minds lend one another: own share only, for a time, at most half of it.
 //! Never edits an operator's row, and never makes share: what one has less another has more (design: swarm, sections 1 and 6).
 
+#[cfg(test)]
+mod tests;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::error::bounded;

@@ -1,6 +1,9 @@
 //! The life of a mind: proposed, opened, retired or moved, and what must hold before each (design: swarm, section 5).
 //! Opens nothing without an operator: who may ask is `authority`'s business.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use chrono::{DateTime, Utc};

@@ -1,6 +1,9 @@
 //! An operator's own work with a mind: not charged, no slot, no bucket; its mind is off the timeline meanwhile.
 //! Stops no live turn (design: swarm, section 6).
 
+#[cfg(test)]
+mod tests;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::error::bounded;

@@ -1,6 +1,9 @@
 //! One launch of one mind: what it may cost and count, fixed at its launch; who holds it; and when it is given up.
 //! Starts and stops nothing: it says what is to be done (design: swarm, sections 6 and 7).
 
+#[cfg(test)]
+mod tests;
+
 use cambium_kernel::Usd;
 use chrono::{DateTime, Utc};
 

@@ -1,5 +1,8 @@
 //! The hard limit of a period, if the operator set one. Reads no charge by itself, and has no grace (design: swarm, sections 1 and 6).
 
+#[cfg(test)]
+mod tests;
+
 use cambium_kernel::Usd;
 use chrono::{DateTime, Datelike as _, Days, Months, NaiveDate, NaiveTime, Utc};
 

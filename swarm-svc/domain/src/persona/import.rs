@@ -180,6 +180,9 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
 }
 
 fn yaml(text: &str) -> Option<Value> {
+    if text.lines().any(is_tagged) {
+        return None;
+    }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_reader_input_bytes: Some(MOST_BYTES),
@@ -196,4 +199,15 @@ fn yaml(text: &str) -> Option<Value> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).ok()
+}
+
+/// Whether the entry or the value that stands on a line has a tag: the reader would only look past it.
+fn is_tagged(line: &str) -> bool {
+    let mut entry = line.trim_start();
+    while let Some(rest) = entry.strip_prefix("- ") {
+        entry = rest.trim_start();
+    }
+    let is_entry = entry.len() < line.trim_start().len() && entry.starts_with('!');
+    let value = entry.split_once(": ").map(|(_, value)| value.trim_start());
+    is_entry || value.is_some_and(|value| value.starts_with('!'))
 }

@@ -16,7 +16,7 @@ use crate::timeline::Timeline;
 
 proptest! {
     #[test]
-    fn whatever_happens_slots_money_shares_and_order_hold(plan in plans(), acts in prop::collection::vec(acts(), 0..80)) {
+    fn whatever_happens_slots_money_shares_and_order_hold(plan in plans(), acts in prop::collection::vec(acts(), 0..60)) {
         let mut swarm = swarm(&plan);
 
         for one in &acts {
@@ -35,7 +35,7 @@ proptest! {
 
     #[test]
     fn a_hard_wallet_is_never_passed_whatever_the_turns_cost(
-        plan in plans(), limit in 0..6 * CAP, acts in prop::collection::vec(acts(), 0..80)
+        plan in plans(), limit in 0..6 * CAP, acts in prop::collection::vec(acts(), 0..60)
     ) {
         let mut swarm = swarm(&Plan { limit: Some(limit), ..plan });
         let acts = acts.iter().filter(|act| !matches!(act, Act::LateStart(..)));
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn with_one_slot_nobody_falls_behind_or_ahead_by_more_than_a_turn(
-        plan in plans(), costs in prop::collection::vec(costs(), 1..200)
+        plan in plans(), costs in prop::collection::vec(costs(), 1..100)
     ) {
         let plan = Plan { k: 1, limit: None, ..plan };
         let mut swarm = swarm(&plan);
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn with_one_slot_nobody_starves(plan in plans(), costs in prop::collection::vec(costs(), 1..200)) {
+    fn with_one_slot_nobody_starves(plan in plans(), costs in prop::collection::vec(costs(), 1..100)) {
         let mut swarm = swarm(&Plan { k: 1, limit: None, ..plan });
         always(&mut swarm);
         let names: Vec<Instance> = NAMES.iter().map(|name| named(name)).collect();

@@ -122,6 +122,8 @@ fn what_is_of_no_known_form_is_refused() {
         "{}",
         "plain words",
         "a: &x 1\nb: *x\nagent_id: 1\ncanonical_state: {}",
+        "agent_id: !secret 1\ncanonical_state: {}",
+        "agent_id: !!binary aGk=\ncanonical_state: {}",
         &wrapped.to_string(),
     ] {
         assert_eq!(
