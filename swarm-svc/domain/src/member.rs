@@ -1,5 +1,8 @@
 //! Who is on the timeline, and what keeps a mind off it (design: swarm, section 5). Moves no vtime and picks nobody.
 
+#[cfg(test)]
+mod tests;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::launch::Launch;
@@ -45,6 +48,15 @@ impl Agenda {
             rest_until: Some(until),
             ..self
         })
+    }
+
+    /// As the end of a rest leaves it, by the mind's own word or by its operator's release.
+    #[must_use]
+    pub const fn rested(self) -> Self {
+        Self {
+            rest_until: None,
+            ..self
+        }
     }
 
     /// As a settled turn leaves it: held work without an instant ahead is looked at again in 15 minutes.
@@ -133,6 +145,22 @@ impl Standing {
     #[must_use]
     pub fn next_reason(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.reasons().filter(|at| *at > now).min()
+    }
+
+    /// When its place on the timeline may next change by itself. `ends` are those of its haste and loans.
+    #[must_use]
+    pub fn due_at(
+        &self,
+        ends: impl IntoIterator<Item = DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
+        let own = [
+            self.session_until,
+            self.agenda.rest_until,
+            self.launch.retry_at,
+        ];
+        let all = own.into_iter().flatten().chain(self.reasons()).chain(ends);
+        all.filter(|at| *at > now).min()
     }
 
     fn reasons(&self) -> impl Iterator<Item = DateTime<Utc>> + '_ {

@@ -84,6 +84,16 @@ impl Persona {
         &self.value
     }
 
+    /// The value for readers other than the mind and its operator: without its private notes.
+    #[must_use]
+    pub fn public(&self) -> Value {
+        let mut value = self.value.clone();
+        if let Value::Object(parts) = &mut value {
+            parts.shift_remove("privateNotes");
+        }
+        value
+    }
+
     #[must_use]
     pub const fn updated_at(&self) -> DateTime<Utc> {
         self.updated_at

@@ -1,6 +1,9 @@
 //! Virtual time: what each mind has cost over its share, and the least of it, at which whoever wakes begins.
 //! Soft state: losing it costs at most one round. Holds no money and reads no clock (design: swarm, section 6).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Instance;

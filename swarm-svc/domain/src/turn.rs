@@ -5,7 +5,7 @@
 mod tests;
 
 use cambium_kernel::Usd;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::charge::Outcome;
 use crate::dial::Dial;
@@ -85,6 +85,9 @@ pub enum Proof {
     Ended(Option<Usd>),
 }
 
+/// How long before its time is up a body is asked.
+const ASKED_BEFORE: TimeDelta = TimeDelta::seconds(60);
+
 /// What becomes of a turn that was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -158,6 +161,12 @@ impl Turn {
             alive_until: self.alive_until.max(after(now, Dial::GRACE)),
             ..self
         }
+    }
+
+    /// Whether its body is to be asked for a sign of life before the next tick.
+    #[must_use]
+    pub fn is_due(&self, now: DateTime<Utc>) -> bool {
+        self.state.is_live() && self.alive_until < after(now, ASKED_BEFORE)
     }
 
     /// What becomes of a live turn, given what is known of its body and when its mind's brake was held.

@@ -109,7 +109,36 @@ impl Failure for Error {
                 Some("value_json/updatedAt".to_owned())
             }
             Self::UnknownFormat => Some("bytes".to_owned()),
-            _ => None,
+            Self::OverHalfLent { .. }
+            | Self::NoShare(_)
+            | Self::NeverLaunched
+            | Self::TurnLost
+            | Self::AlreadyAcknowledged
+            | Self::Closed(_)
+            | Self::SlugTaken
+            | Self::NotProposed
+            | Self::NoMind
+            | Self::Retired
+            | Self::Moved
+            | Self::TooManyMinds
+            | Self::NoTarget
+            | Self::NotReady(_)
+            | Self::Denied(_)
+            | Self::DocumentTaken(_)
+            | Self::NoDocument(_)
+            | Self::NotInForce(_)
+            | Self::QuestionClosed(_)
+            | Self::Sequence { .. }
+            | Self::TooDeep
+            | Self::WouldDouble(_)
+            | Self::CitationMismatch(_)
+            | Self::NothingHeld
+            | Self::OfferOver
+            | Self::PersonaStale(_)
+            | Self::PersonaTooLarge { .. }
+            | Self::PersonaUnreadable
+            | Self::PersonaExists
+            | Self::BrakeNotHeld => None,
         }
     }
 }

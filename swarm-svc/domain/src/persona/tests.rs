@@ -146,6 +146,15 @@ fn what_is_wrong_is_named_and_not_echoed() {
 }
 
 #[test]
+fn private_notes_are_for_the_mind_and_its_operator() {
+    let noted = next(|value| value["privateNotes"] = json!(["secret"]));
+    let noted = Persona::new(serde_json::from_str(&noted).unwrap()).unwrap();
+
+    assert!(noted.value().get("privateNotes").is_some());
+    assert!(!noted.public().to_string().contains("secret"));
+}
+
+#[test]
 fn foreign_projected_and_oversized_personas_are_refused() {
     let foreign = next(|value| value["personaId"] = json!("heron"));
     let projected = next(|value| value["provenance"]["authority"] = json!("projection"));

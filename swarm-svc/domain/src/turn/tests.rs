@@ -117,3 +117,17 @@ fn what_never_ran_is_withdrawn_and_what_ended_is_settled_by_its_cost() {
         settled
     );
 }
+
+#[test]
+fn a_body_is_asked_in_the_last_minute() {
+    let live = turn(Body::Graph);
+
+    assert!(!live.is_due(at(60)) && live.is_due(at(61)));
+    assert!(
+        !Turn {
+            state: State::Settled,
+            ..live
+        }
+        .is_due(at(999))
+    );
+}
