@@ -147,6 +147,9 @@ pub enum Error {
     #[error("the brake is not held")]
     BrakeNotHeld,
 
+    #[error("line {line} of the bundle {why}")]
+    Bundle { line: usize, why: &'static str },
+
     #[error("the bytes are of no form that is known")]
     UnknownFormat,
 }

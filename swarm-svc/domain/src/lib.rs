@@ -25,6 +25,7 @@ pub mod text;
 pub mod tick;
 pub mod time;
 pub mod timeline;
+pub mod transfer;
 pub mod turn;
 pub mod wallet;
 mod why;

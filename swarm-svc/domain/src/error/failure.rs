@@ -18,6 +18,7 @@ impl Failure for Error {
             | Self::PersonaNotCanonical
             | Self::PersonaNotLater(_)
             | Self::PersonaAhead
+            | Self::Bundle { .. }
             | Self::UnknownFormat => ErrorKind::Invalid,
             Self::Denied(denial) => denial.kind(),
             Self::NoMind | Self::NoDocument(_) => ErrorKind::NotFound,
@@ -91,6 +92,7 @@ impl Failure for Error {
             Self::PersonaUnreadable => "PERSONA_UNREADABLE",
             Self::PersonaExists => "PERSONA_EXISTS",
             Self::BrakeNotHeld => "BRAKE_NOT_HELD",
+            Self::Bundle { .. } => "BUNDLE_INVALID",
             Self::UnknownFormat => "UNKNOWN_FORMAT",
         }
     }
@@ -108,6 +110,7 @@ impl Failure for Error {
             Self::PersonaNotLater(_) | Self::PersonaAhead => {
                 Some("value_json/updatedAt".to_owned())
             }
+            Self::Bundle { .. } => Some("bundle".to_owned()),
             Self::UnknownFormat => Some("bytes".to_owned()),
             Self::OverHalfLent { .. }
             | Self::NoShare(_)

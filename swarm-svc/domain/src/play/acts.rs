@@ -25,6 +25,8 @@ pub(super) fn start() -> DateTime<Utc> {
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Tick,
+    /// A tick between whose two looks this mind's brake is held.
+    Flip(usize),
     /// A live turn ends: the one of so many, at such a cost; none is unmeasured.
     Settle(usize, Option<i64>),
     Again(usize, Option<i64>),
@@ -54,6 +56,7 @@ pub(super) fn acts() -> impl Strategy<Value = Act> {
     let some_cost = || prop::option::weighted(0.9, costs());
     prop_oneof![
         8 => Just(Act::Tick),
+        1 => mind.clone().prop_map(Act::Flip),
         6 => (0..8_usize, some_cost()).prop_map(|(n, cost)| Act::Settle(n, cost)),
         1 => (0..8_usize, some_cost()).prop_map(|(n, cost)| Act::Again(n, cost)),
         1 => (0..8_usize).prop_map(Act::Withdraw),
@@ -152,6 +155,11 @@ pub(super) fn act(swarm: &mut Swarm, act: &Act) {
     match *act {
         Act::Tick => {
             let _ = swarm.tick(&BTreeMap::new(), &[]);
+        }
+        Act::Flip(mind) => {
+            let held = named(NAMES[mind]);
+            let launched = swarm.tick(&BTreeMap::new(), std::slice::from_ref(&held));
+            assert!(launched.is_err() || launched.unwrap().instance != held);
         }
         Act::Settle(n, cost) => {
             if let Some(index) = live(swarm, n) {
