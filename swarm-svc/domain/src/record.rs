@@ -5,6 +5,8 @@ mod admit;
 mod form;
 mod hand_over;
 mod reference;
+#[cfg(test)]
+pub(crate) mod sample;
 mod shelf;
 #[cfg(test)]
 mod tests;

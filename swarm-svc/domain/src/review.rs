@@ -1,6 +1,9 @@
 //! When a ruling is looked at again: standing decays against whoever came first (design: swarm, section 9).
 //! Ends no ruling: an overdue one holds until a new one supersedes it.
 
+#[cfg(test)]
+mod tests;
+
 use chrono::{Days, NaiveDate};
 
 use crate::Error;

@@ -2,86 +2,10 @@ use chrono::NaiveDate;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::sample::*;
 use super::*;
 use crate::authority::Denial;
-use crate::{canonical, review};
-
-fn mind(name: &str) -> Instance {
-    Instance::parse(name).unwrap()
-}
-
-fn made(id: &str, payload: &Value) -> Result<Document, Error> {
-    let mut parts = id.split(':');
-    let holder = mind(parts.next().unwrap());
-    let kind = if id
-        .rsplit('.')
-        .next()
-        .is_some_and(|end| end.starts_with('n'))
-        && id.contains('.')
-    {
-        Kind::Resolution
-    } else {
-        Kind::parse(parts.next().unwrap()).unwrap()
-    };
-    Document::new(holder, kind, id, payload.as_object().unwrap().clone())
-}
-
-fn document(id: &str, payload: Value) -> Document {
-    made(id, &payload).unwrap()
-}
-
-fn question(id: &str, between: &[&str]) -> Document {
-    let label = id.rsplit(':').next().unwrap();
-    document(
-        id,
-        json!({
-            "label": label, "title": "Which way?", "question": "Left or right?",
-            "options": [{"label": "left", "text": "Left."}, {"label": "right", "text": "Right."}],
-            "recommended": "left", "between": between, "asked_on": "2026-11-30",
-        }),
-    )
-}
-
-fn ruling(id: &str, authority: &str, more: Value) -> Document {
-    let label = id.rsplit(':').next().unwrap();
-    let mut payload = json!({
-        "label": label, "title": "Left", "ruling": "We go left.", "authority": authority, "ruled_on": "2026-11-30",
-    });
-    payload
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
-    document(id, payload)
-}
-
-fn resolved(subject: &str, sequence: u32, outcome: &str, more: Value) -> Document {
-    let mut payload = json!({
-        "subject": subject, "sequence": sequence, "outcome": outcome,
-        "rationale": "It is so.", "resolved_on": "2026-11-30",
-    });
-    payload
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
-    document(&resolution_id(subject, sequence), payload)
-}
-
-fn lead(name: &str, label: &str) -> Document {
-    let id = format!("{name}:ruling:{label}");
-    let payload = json!({
-        "label": "swarm-lead", "title": "Lead", "ruling": "Leads.", "authority": "standing",
-        "names_lead": name, "review_on": "2027-01-01", "ruled_on": "2026-11-30",
-    });
-    document(&id, payload)
-}
-
-fn weksa() -> Author {
-    Author::Mind(mind("weksa"))
-}
-
-fn shelf(documents: Vec<Document>) -> Shelf {
-    Shelf::new(documents)
-}
+use crate::canonical;
 
 #[test]
 fn a_document_is_its_canonical_bytes() {
@@ -394,30 +318,6 @@ fn there_is_one_lead_and_the_same_mind_may_be_it_again() {
         Err(Error::WouldDouble("swarm-lead".to_owned()))
     );
     assert!(admit(vec![second, over], &Author::Operator, &first).is_ok());
-}
-
-#[test]
-fn standing_decays_against_whoever_came_first() {
-    let today = NaiveDate::from_ymd_opt(2026, 11, 30).unwrap();
-    let usual = NaiveDate::from_ymd_opt(2027, 2, 28);
-    let own = ruling("weksa:ruling:own", "mind", json!({}));
-    let dated = |date: &str| ruling("weksa:ruling:own", "mind", json!({"review_on": date}));
-    let given = ruling("weksa:ruling:given", "operator", json!({}));
-
-    assert_eq!(review::at_write(&own, 1, today), Ok(None));
-    assert_eq!(review::at_write(&own, 2, today), Ok(usual));
-    assert_eq!(review::at_write(&given, 2, today), Ok(None));
-    assert_eq!(
-        review::at_write(&dated("2027-11-30"), 1, today),
-        Ok(NaiveDate::from_ymd_opt(2027, 11, 30))
-    );
-    for bad in ["2027-12-01", "2026-11-30"] {
-        assert!(review::at_write(&dated(bad), 2, today).is_err());
-    }
-    assert_eq!(review::at_second_mind(&own, false, today), usual);
-    assert_eq!(review::at_second_mind(&own, true, today), None);
-    assert_eq!(review::at_second_mind(&given, false, today), None);
-    assert!(!review::is_overdue(today, today) && review::is_overdue(today, usual.unwrap()));
 }
 
 proptest! {
