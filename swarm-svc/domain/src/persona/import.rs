@@ -107,12 +107,7 @@ pub fn import(
     if outer == Form::Wrapper {
         context.root = "/payload".to_owned();
     }
-    let mut reading = match form {
-        Form::SelfState => self_state::read(value, &mut context),
-        Form::Intake => intake::read(value, &mut context),
-        Form::AgentState => agent_state::read(value, &mut context),
-        Form::Older | Form::Wrapper => older::read(value, &mut context),
-    };
+    let mut reading = read(form, value, &mut context);
     let old_id = reading.old_id.take().unwrap_or_default();
     if old_id != mind.as_str() {
         context.report.coerce("persona_id");
@@ -126,7 +121,25 @@ pub fn import(
         outer_id.unwrap_or(&old_id)
     );
     let value = finished(mind, reading, document, &context.time, now);
-    Ok((Persona::new(value)?, context.report))
+    Ok((sized(value)?, context.report))
+}
+
+fn read(form: Form, value: &Value, context: &mut Context<'_>) -> Reading {
+    match form {
+        Form::SelfState => self_state::read(value, context),
+        Form::Intake => intake::read(value, context),
+        Form::AgentState => agent_state::read(value, context),
+        Form::Older | Form::Wrapper => older::read(value, context),
+    }
+}
+
+/// A persona no larger than one that is put.
+fn sized(value: Value) -> Result<Persona, Error> {
+    let (bytes, most) = (canonical::text(&value).len(), super::MOST_BYTES);
+    if bytes > most {
+        return Err(Error::PersonaTooLarge { bytes, most });
+    }
+    Persona::new(value)
 }
 
 /// Whether a remnant may be imported: once, before any persona is stored, and asleep.

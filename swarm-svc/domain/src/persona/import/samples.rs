@@ -140,6 +140,11 @@ fn what_is_of_no_known_form_is_refused() {
         import(&mind, &vec![b' '; MOST_BYTES + 1], instant()),
         Err(Error::PersonaTooLarge { .. })
     ));
+    let long = json!({"void.self_profile": {"publicName": "x".repeat(300_000)}});
+    assert!(matches!(
+        import(&mind, long.to_string().as_bytes(), instant()),
+        Err(Error::PersonaTooLarge { .. })
+    ));
 }
 
 #[test]
