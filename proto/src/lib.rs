@@ -31,6 +31,12 @@ pub mod stigmergy {
     }
 }
 
+pub mod swarm {
+    pub mod v1 {
+        tonic::include_proto!("cambium.swarm.v1");
+    }
+}
+
 pub mod signal {
     pub mod v1 {
         tonic::include_proto!("cambium.signal.v1");

@@ -116,6 +116,7 @@ impl Peer {
             capabilities: Vec::new(),
             act: None,
             lease: None,
+            fence: None,
         };
         let token = self.credentials.key.mint(SystemClock.now(), wish)?;
         let mut value: AsciiMetadataValue = format!("Bearer {token}")

@@ -20,15 +20,24 @@ pub enum Kind {
     Service,
     /// A person who may look.
     Viewer,
+    /// One of several that share a wallet, in a turn or with its operator.
+    Mind,
+    /// Whoever asks for the next turn.
+    Scheduler,
+    /// Whoever measures what a turn cost.
+    Meter,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::Operator,
         Self::Agent,
         Self::Worker,
         Self::Service,
         Self::Viewer,
+        Self::Mind,
+        Self::Scheduler,
+        Self::Meter,
     ];
 
     #[must_use]
@@ -39,6 +48,9 @@ impl Kind {
             Self::Worker => "worker",
             Self::Service => "service",
             Self::Viewer => "viewer",
+            Self::Mind => "mind",
+            Self::Scheduler => "scheduler",
+            Self::Meter => "meter",
         }
     }
 
@@ -61,6 +73,25 @@ pub struct HeldLease {
     pub epoch: i32,
 }
 
+/// The half of a mind that acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Organ {
+    Persona,
+    #[serde(rename = "self")]
+    Own,
+}
+
+/// What a mind's token ends with: a live turn, or a session of its operator. Whether it still lives is swarm's to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fence {
+    pub organ: Organ,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
 /// A caller whose token was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
@@ -77,6 +108,8 @@ pub struct Principal {
     pub act: Option<String>,
     /// The attempt that an agent's token was minted for: what it starts is that attempt's.
     pub lease: Option<HeldLease>,
+    /// Of a mind's token.
+    pub fence: Option<Fence>,
     pub expires_at: DateTime<Utc>,
     pub issued_at: DateTime<Utc>,
 }
@@ -109,6 +142,7 @@ mod tests {
             capabilities: Vec::new(),
             act: None,
             lease: None,
+            fence: None,
             expires_at: DateTime::UNIX_EPOCH,
             issued_at: DateTime::UNIX_EPOCH,
         }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cambium_service_kit::config::Secret;
 use cambium_service_kit::database::{PoolOptions, connect};
-use chrono::TimeDelta;
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection, PgPool};
@@ -74,10 +74,23 @@ impl Database {
                 .num_microseconds()
                 .expect("tests stay within a quarter of a million years")
         };
+        let told = format!("clock_timestamp() + interval '{advanced} microseconds'");
+        self.tell_time(&told).await;
+    }
+
+    /// Stops the schema's clock at an instant, until the next call: what is measured in it can be foretold to the microsecond.
+    ///
+    /// # Panics
+    /// When the schema has no function `now()`.
+    pub async fn stop_clock_at(&self, at: DateTime<Utc>) {
+        let at = at.to_rfc3339_opts(SecondsFormat::Micros, true);
+        self.tell_time(&format!("timestamptz '{at}'")).await;
+    }
+
+    async fn tell_time(&self, told: &str) {
         let schema = self.schema;
         let replace = format!(
-            "CREATE OR REPLACE FUNCTION {schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE
-             RETURN clock_timestamp() + interval '{advanced} microseconds'"
+            "CREATE OR REPLACE FUNCTION {schema}.now() RETURNS timestamptz LANGUAGE sql VOLATILE RETURN {told}"
         );
         let replaced = sqlx::raw_sql(AssertSqlSafe(replace))
             .execute(&self.owner)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cambium_kernel::{Clock, SystemClock};
 use cambium_service_kit::outbox::Credentials;
-use cambium_service_kit::principal::Kind;
+use cambium_service_kit::principal::{Fence, Kind};
 use cambium_service_kit::token::{Bundle, Issuer, Mint, SigningKey, Verifier, max_life};
 use tonic::metadata::AsciiMetadataValue;
 use tonic::service::Interceptor;
@@ -30,6 +30,7 @@ pub struct Keys {
     enrolment: Arc<SigningKey>,
     genesis: Arc<SigningKey>,
     service: Arc<SigningKey>,
+    swarm: Arc<SigningKey>,
     bundle: Bundle,
 }
 
@@ -44,14 +45,15 @@ impl Keys {
     /// When the system has no randomness.
     #[must_use]
     pub fn new() -> Self {
-        let [operator, enrolment, genesis, service] = [
+        let [operator, enrolment, genesis, service, swarm] = [
             Issuer::Operator,
             Issuer::Enrolment,
             Issuer::Genesis,
             Issuer::Service,
+            Issuer::Swarm,
         ]
         .map(key);
-        let all = [&operator, &enrolment, &genesis, &service];
+        let all = [&operator, &enrolment, &genesis, &service, &swarm];
         let bundle = all
             .iter()
             .fold(Bundle::default(), |bundle, key| bundle.with(key.public()));
@@ -60,6 +62,7 @@ impl Keys {
             enrolment,
             genesis,
             service,
+            swarm,
             bundle,
         }
     }
@@ -114,6 +117,43 @@ impl Keys {
         mint(&self.genesis, wish(Kind::Agent, &id.to_string()))
     }
 
+    /// A worker, or a body, of that name.
+    #[must_use]
+    pub fn worker_named(&self, name: &str) -> String {
+        mint(&self.enrolment, wish(Kind::Worker, name))
+    }
+
+    /// Whoever asks for turns.
+    #[must_use]
+    pub fn scheduler(&self) -> String {
+        mint(&self.operator, wish(Kind::Scheduler, "wake"))
+    }
+
+    /// Whoever measures turns.
+    #[must_use]
+    pub fn meter(&self) -> String {
+        mint(&self.operator, wish(Kind::Meter, "hook"))
+    }
+
+    /// A mind, within its turn or a session of its operator.
+    #[must_use]
+    pub fn mind(&self, name: &str, fence: Fence) -> String {
+        let fence = Some(fence);
+        mint(
+            &self.swarm,
+            Mint {
+                fence,
+                ..wish(Kind::Mind, name)
+            },
+        )
+    }
+
+    /// The key with which swarm makes the tokens of minds.
+    #[must_use]
+    pub fn swarm(&self) -> Arc<SigningKey> {
+        Arc::clone(&self.swarm)
+    }
+
     #[must_use]
     pub fn service(&self, name: &str) -> String {
         mint(&self.service, wish(Kind::Service, name))
@@ -149,6 +189,7 @@ fn wish(kind: Kind, name: &str) -> Mint {
         capabilities: Vec::new(),
         act: None,
         lease: None,
+        fence: None,
     }
 }
 

@@ -34,6 +34,7 @@ static GENESIS: [Rule; 2] = [
 struct House {
     operator: SigningKey,
     service: SigningKey,
+    swarm: SigningKey,
     clock: ManualClock,
 }
 
@@ -43,12 +44,13 @@ impl House {
         Self {
             operator: key(Issuer::Operator),
             service: key(Issuer::Service),
+            swarm: key(Issuer::Swarm),
             clock,
         }
     }
 
     fn auth(&self, audience: &'static str, rules: &'static [Rule]) -> Auth {
-        let keys = [&self.operator, &self.service];
+        let keys = [&self.operator, &self.service, &self.swarm];
         Auth::new(verifier(&keys, audience, &self.clock), audience, rules)
     }
 
@@ -60,10 +62,10 @@ impl House {
     }
 
     fn token(&self, kind: Kind, audience: &str) -> HeaderMap {
-        let key = if kind == Kind::Service {
-            &self.service
-        } else {
-            &self.operator
+        let key = match kind {
+            Kind::Service => &self.service,
+            Kind::Mind => &self.swarm,
+            _ => &self.operator,
         };
         let audience = vec![audience.to_owned()];
         let token = key

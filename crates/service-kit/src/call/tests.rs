@@ -14,6 +14,7 @@ fn ada() -> Principal {
         capabilities: Vec::new(),
         act: None,
         lease: None,
+        fence: None,
         expires_at: DateTime::UNIX_EPOCH,
         issued_at: DateTime::UNIX_EPOCH,
     }

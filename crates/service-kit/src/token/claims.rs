@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Issuer, TokenError, max_life};
-use crate::principal::{HeldLease, Kind, Principal};
+use crate::principal::{Fence, HeldLease, Kind, Principal};
 
 /// The token one would like to have.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Mint {
     pub act: Option<String>,
     /// Of an agent's token: the attempt it is for.
     pub lease: Option<HeldLease>,
+    /// Of a mind's token: what it ends with.
+    pub fence: Option<Fence>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +47,8 @@ pub(super) struct Claims {
     pub(super) act: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lease: Option<HeldLease>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fence: Option<Fence>,
 }
 
 impl Claims {
@@ -66,6 +70,7 @@ impl Claims {
             capabilities: wish.capabilities,
             act: wish.act,
             lease: wish.lease,
+            fence: wish.fence,
         })
     }
 
@@ -80,6 +85,7 @@ impl Claims {
             capabilities: self.capabilities,
             act: self.act,
             lease: self.lease,
+            fence: self.fence,
             expires_at: time(self.exp)?,
             issued_at: time(self.iat)?,
         })

@@ -17,16 +17,18 @@ pub enum Issuer {
     Enrolment,
     Genesis,
     Hypha,
+    Swarm,
     /// A service that calls another.
     Service,
 }
 
 impl Issuer {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Operator,
         Self::Enrolment,
         Self::Genesis,
         Self::Hypha,
+        Self::Swarm,
         Self::Service,
     ];
 
@@ -37,6 +39,7 @@ impl Issuer {
             Self::Enrolment => "enrolment",
             Self::Genesis => "genesis",
             Self::Hypha => "hypha",
+            Self::Swarm => "swarm",
             Self::Service => "service",
         }
     }
@@ -47,14 +50,18 @@ impl Issuer {
         match self {
             Self::Operator => match kind {
                 Kind::Operator | Kind::Viewer | Kind::Worker => true,
+                // Whoever runs a scheduler or a meter of its own is let in by the operator.
+                Kind::Scheduler | Kind::Meter => true,
                 Kind::Agent => names_actor,
-                Kind::Service => false,
+                // A mind's token ends with a turn or a session, which swarm alone knows.
+                Kind::Service | Kind::Mind => false,
             },
             Self::Enrolment => matches!(kind, Kind::Worker),
             // They sign their own calls too.
             Self::Genesis | Self::Hypha => {
                 matches!(kind, Kind::Agent | Kind::Worker | Kind::Service)
             }
+            Self::Swarm => matches!(kind, Kind::Mind),
             Self::Service => matches!(kind, Kind::Service),
         }
     }
@@ -71,7 +78,8 @@ impl fmt::Display for Issuer {
 pub const fn max_life(kind: Kind) -> TimeDelta {
     match kind {
         Kind::Operator | Kind::Agent => TimeDelta::minutes(15),
-        Kind::Worker => TimeDelta::hours(1),
+        Kind::Worker | Kind::Mind => TimeDelta::hours(1),
+        Kind::Scheduler | Kind::Meter => TimeDelta::hours(24),
         Kind::Service => TimeDelta::minutes(5),
         Kind::Viewer => TimeDelta::hours(8),
     }

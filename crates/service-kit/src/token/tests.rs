@@ -35,6 +35,7 @@ pub(crate) fn wish(kind: Kind) -> Mint {
             task_id: "r/t".to_owned(),
             epoch: 3,
         }),
+        fence: None,
     }
 }
 
@@ -83,6 +84,7 @@ fn a_good_token_says_who_calls() {
         capabilities: vec!["role:writer".to_owned()],
         act: None,
         lease: None,
+        fence: None,
         ..wish(Kind::Worker)
     };
 
@@ -193,11 +195,12 @@ fn what_is_no_token_is_refused() {
 #[test]
 fn an_issuer_mints_its_kinds_and_no_other() {
     let may = |issuer, kind| match issuer {
-        Issuer::Operator => kind != Kind::Service,
+        Issuer::Operator => !matches!(kind, Kind::Service | Kind::Mind),
         Issuer::Enrolment => kind == Kind::Worker,
         Issuer::Genesis | Issuer::Hypha => {
             matches!(kind, Kind::Agent | Kind::Worker | Kind::Service)
         }
+        Issuer::Swarm => kind == Kind::Mind,
         Issuer::Service => kind == Kind::Service,
     };
     let clock = ManualClock::at(noon());

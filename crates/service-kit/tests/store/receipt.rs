@@ -24,6 +24,7 @@ fn call(name: &str, body: u8) -> Call {
         capabilities: Vec::new(),
         act: None,
         lease: None,
+        fence: None,
         expires_at: DateTime::UNIX_EPOCH,
         issued_at: DateTime::UNIX_EPOCH,
     };
