@@ -99,6 +99,7 @@ fn mint(agent: &wire::Agent, kind: Kind, name: String, ttl: TimeDelta) -> Mint {
         capabilities: agent.capabilities.clone(),
         act: None,
         lease: None,
+        fence: None,
     }
 }
 

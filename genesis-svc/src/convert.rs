@@ -8,7 +8,9 @@ mod spawn;
 mod template;
 mod yaml;
 
-use cambium_genesis::{Agent, AgentName, Capabilities, Pattern, State};
+use std::collections::BTreeSet;
+
+use cambium_genesis::{Agent, AgentName, Capabilities, Pattern, State, minds};
 use cambium_kernel::{AgentId, Score, WorkspaceId};
 use cambium_proto::genesis::v1 as wire;
 use cambium_service_kit::call;
@@ -43,6 +45,7 @@ pub(crate) struct Enrollment {
     pub(crate) workspace: WorkspaceId,
     pub(crate) name: AgentName,
     pub(crate) capabilities: Capabilities,
+    pub(crate) serves_minds: BTreeSet<String>,
 }
 
 /// How somebody names an agent.
@@ -73,6 +76,7 @@ pub(crate) fn enrollment_from_wire(
         workspace: workspace(caller, &request.workspace_id)?,
         name: AgentName::parse(&request.name)?,
         capabilities: Capabilities::parse(&request.capabilities)?,
+        serves_minds: minds::parse(&request.serves_minds)?,
     })
 }
 
@@ -152,6 +156,7 @@ pub(crate) fn agent_to_wire(agent: &Agent) -> wire::Agent {
         template_version: origin.map_or(0, |origin| origin.version),
         parent_agent_id: agent.parent.map_or_else(String::new, |id| id.to_string()),
         root_agent_id: agent.root.to_string(),
+        serves_minds: agent.serves_minds.iter().cloned().collect(),
         generation: i32::try_from(agent.generation).unwrap_or(i32::MAX),
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod matching;
 pub(crate) mod rerun;
 pub(crate) mod run;
 pub(crate) mod task;
+pub(crate) mod turn;
 pub(crate) mod watch;
 pub(crate) mod worker;
 

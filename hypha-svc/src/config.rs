@@ -101,6 +101,7 @@ impl Config {
         for (name, variable) in [
             ("immune", "HYPHA_IMMUNE_ADDR"),
             ("genesis", "HYPHA_GENESIS_ADDR"),
+            ("swarm", "HYPHA_SWARM_ADDR"),
         ] {
             if let Some(url) = env.text(variable) {
                 receivers.insert(name.to_owned(), url);

@@ -9,6 +9,7 @@ pub(crate) mod page;
 pub(crate) mod payload;
 pub(crate) mod run;
 pub(crate) mod task;
+pub(crate) mod turn;
 
 use chrono::{DateTime, Utc};
 use prost_types::Timestamp;

@@ -33,6 +33,7 @@ pub(crate) mod roster;
 pub(crate) mod settle;
 pub(crate) mod steer;
 pub(crate) mod thank;
+pub(crate) mod turn;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

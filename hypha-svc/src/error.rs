@@ -73,6 +73,12 @@ pub(crate) enum Error {
     PageToken,
     #[error("version {0} of the weights is not the latest: read them again")]
     WeightsMoved(i64),
+    #[error("turn `{0}` is over or was withdrawn: nothing starts under it any more")]
+    TurnLost(String),
+    #[error("the agent holds a lease under a turn: it starts runs with that lease's token only")]
+    LeaseToken,
+    #[error("{0}")]
+    Denied(&'static str),
     #[error("another writer won: try again")]
     Contended,
     #[error("the transaction that this call shared failed")]
@@ -154,13 +160,18 @@ impl Failure for Error {
             Self::NotYourRegistration(_)
             | Self::NotYourLease(_)
             | Self::AgentNotCovered(_)
-            | Self::CapabilityNotCovered(_) => ErrorKind::Denied,
-            Self::AgentUnknown(_) | Self::Draining | Self::RunEnded(_) | Self::RunNotEnded(_) => {
-                ErrorKind::Refused
-            }
+            | Self::CapabilityNotCovered(_)
+            | Self::Denied(_) => ErrorKind::Denied,
+            Self::AgentUnknown(_)
+            | Self::Draining
+            | Self::RunEnded(_)
+            | Self::RunNotEnded(_)
+            | Self::LeaseToken => ErrorKind::Refused,
             Self::TokenRanOut => ErrorKind::Unauthenticated,
             Self::KeyTaken(_) => ErrorKind::Taken,
-            Self::LeaseLost(_) | Self::WeightsMoved(_) | Self::Contended => ErrorKind::Conflict,
+            Self::LeaseLost(_) | Self::WeightsMoved(_) | Self::TurnLost(_) | Self::Contended => {
+                ErrorKind::Conflict
+            }
             Self::TooManySignals(_) | Self::SlowWatcher(_) => ErrorKind::Exhausted,
             Self::TooOld { .. } => ErrorKind::Stale,
             Self::Shared(database::Fault::Conflict) => ErrorKind::Conflict,
@@ -207,6 +218,9 @@ impl Failure for Error {
             Self::SlowWatcher(_) => "WATCHER_TOO_SLOW",
             Self::PageToken => "PAGE_TOKEN_INVALID",
             Self::WeightsMoved(_) => "WEIGHTS_MOVED",
+            Self::TurnLost(_) => "TURN_LOST",
+            Self::LeaseToken => "LEASE_TOKEN",
+            Self::Denied(_) => "NOT_PERMITTED",
             Self::Contended => "CONTENDED",
             Self::Shared(database::Fault::Conflict) => "CONTENDED",
             Self::Shared(database::Fault::StorageFull) => "STORAGE_FULL",

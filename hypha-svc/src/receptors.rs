@@ -74,8 +74,11 @@ impl Receptor for Receptors {
 
 fn agent(workspace: &str, spawned: &AgentSpawned) -> Result<Agent, Error> {
     let id = agent_id("agent_spawned.agent_id", &spawned.agent_id)?;
-    let text = [&spawned.name].into_iter().chain(&spawned.capabilities);
-    for text in text {
+    let texts = [&spawned.name].into_iter();
+    for text in texts
+        .chain(&spawned.capabilities)
+        .chain(&spawned.serves_minds)
+    {
         convert::name("agent_spawned", text)?;
     }
     Ok(Agent {
@@ -83,6 +86,7 @@ fn agent(workspace: &str, spawned: &AgentSpawned) -> Result<Agent, Error> {
         workspace: workspace.to_owned(),
         name: spawned.name.clone(),
         capabilities: spawned.capabilities.clone(),
+        serves_minds: spawned.serves_minds.clone(),
         learnings: spawned.inherited_learnings.clone(),
     })
 }

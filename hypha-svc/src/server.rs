@@ -46,9 +46,29 @@ const ROUTES: &[(&str, &[&str])] = &[
         &["immune", "genesis"],
     ),
     (crate::engine::evidence::AGENT_DRAINED, &["genesis"]),
+    (crate::engine::turn::RUN_SETTLED, &["swarm"]),
 ];
 
-const READERS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Worker, Kind::Viewer];
+const READERS: &[Kind] = &[
+    Kind::Operator,
+    Kind::Mind,
+    Kind::Agent,
+    Kind::Worker,
+    Kind::Viewer,
+];
+/// Of the services swarm alone: `app::turn` sees to that, here and below.
+const READERS_AND_SWARM: &[Kind] = &[
+    Kind::Operator,
+    Kind::Mind,
+    Kind::Agent,
+    Kind::Worker,
+    Kind::Viewer,
+    Kind::Service,
+];
+/// A mind starts runs in its turn.
+const STARTERS_AND_MINDS: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Mind, Kind::Service];
+const STARTERS_AND_SWARM: &[Kind] = &[Kind::Operator, Kind::Agent, Kind::Service];
+const OPERATORS_AND_SWARM: &[Kind] = &[Kind::Operator, Kind::Service];
 const STARTERS: &[Kind] = &[Kind::Operator, Kind::Agent];
 const OPERATORS: &[Kind] = &[Kind::Operator];
 const WORKERS: &[Kind] = &[Kind::Worker];
@@ -61,11 +81,19 @@ const PERMISSIONS: &[Rule] = &[
     rule("/cambium.hypha.v1.GraphService/ImportGraph", STARTERS),
     rule("/cambium.hypha.v1.GraphService/GetGraph", READERS),
     rule("/cambium.hypha.v1.GraphService/ListGraphs", READERS),
-    rule("/cambium.hypha.v1.RunService/StartRun", STARTERS),
-    rule("/cambium.hypha.v1.RunService/GetRun", READERS),
+    rule("/cambium.hypha.v1.RunService/StartRun", STARTERS_AND_MINDS),
+    rule("/cambium.hypha.v1.RunService/GetRun", READERS_AND_SWARM),
+    rule(
+        "/cambium.hypha.v1.RunService/BatchGetRuns",
+        READERS_AND_SWARM,
+    ),
+    rule(
+        "/cambium.hypha.v1.RunService/HoldsLease",
+        OPERATORS_AND_SWARM,
+    ),
     rule("/cambium.hypha.v1.RunService/ListRuns", READERS),
     rule("/cambium.hypha.v1.RunService/WatchRun", READERS),
-    rule("/cambium.hypha.v1.RunService/CancelRun", STARTERS),
+    rule("/cambium.hypha.v1.RunService/CancelRun", STARTERS_AND_SWARM),
     rule("/cambium.hypha.v1.RunService/PauseRun", STARTERS),
     rule("/cambium.hypha.v1.RunService/ResumeRun", STARTERS),
     rule("/cambium.hypha.v1.RunService/RerunFrom", STARTERS),

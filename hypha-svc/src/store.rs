@@ -27,6 +27,7 @@ pub(crate) mod spawn;
 pub(crate) mod standing;
 pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod turn;
 pub(crate) mod weights;
 pub(crate) mod why;
 

@@ -23,7 +23,12 @@ pub(crate) fn author(principal: &Principal) -> Result<Author, Error> {
             Ok(Author::Agent(id))
         }
         Kind::Operator => Ok(Author::Operator(principal.name.clone())),
-        Kind::Worker | Kind::Service | Kind::Viewer => Err(Error::NotAnAgent),
+        Kind::Worker
+        | Kind::Service
+        | Kind::Viewer
+        | Kind::Mind
+        | Kind::Scheduler
+        | Kind::Meter => Err(Error::NotAnAgent),
     }
 }
 

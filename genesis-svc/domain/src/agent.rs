@@ -1,5 +1,6 @@
 //! An agent, the name by which people know it, where it came from, and where in its life it is.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct Agent {
     pub workspace: WorkspaceId,
     pub name: AgentName,
     pub capabilities: Capabilities,
+    /// The minds whose turns' tasks it may be given; `*` is every one.
+    pub serves_minds: BTreeSet<String>,
     pub state: State,
     pub enrolled_at: DateTime<Utc>,
     /// None of an agent from outside.
@@ -75,6 +78,7 @@ impl Agent {
         workspace: WorkspaceId,
         name: AgentName,
         capabilities: Capabilities,
+        serves_minds: BTreeSet<String>,
         now: DateTime<Utc>,
     ) -> Self {
         Self {
@@ -82,6 +86,7 @@ impl Agent {
             workspace,
             name,
             capabilities,
+            serves_minds,
             state: State::Active,
             enrolled_at: now,
             origin: None,
@@ -91,12 +96,17 @@ impl Agent {
         }
     }
 
-    /// Answers a second enrolment under the same name: it is the same agent only if it can do the same, and lives.
-    pub fn enrolled_again(self, capabilities: &Capabilities) -> Result<Self, Error> {
+    /// Answers a second enrolment under the same name: it is the same agent only if it can do the same for the same minds,
+    /// and lives.
+    pub fn enrolled_again(
+        self,
+        capabilities: &Capabilities,
+        serves_minds: &BTreeSet<String>,
+    ) -> Result<Self, Error> {
         if self.state == State::Retired {
             return Err(Error::Retired(self.name));
         }
-        if self.capabilities == *capabilities {
+        if self.capabilities == *capabilities && self.serves_minds == *serves_minds {
             Ok(self)
         } else {
             Err(Error::NameTaken(self.name))
@@ -114,6 +124,7 @@ mod tests {
             WorkspaceId::parse("default").unwrap(),
             AgentName::parse("ada").unwrap(),
             Capabilities::parse(capabilities).unwrap(),
+            BTreeSet::new(),
             DateTime::UNIX_EPOCH,
         )
     }
@@ -123,14 +134,17 @@ mod tests {
         let ada = ada(&["write", "review"]);
         let again = Capabilities::parse(&["review", "write", "write"]).unwrap();
 
-        assert_eq!(ada.clone().enrolled_again(&again), Ok(ada));
+        assert_eq!(
+            ada.clone().enrolled_again(&again, &BTreeSet::new()),
+            Ok(ada)
+        );
     }
 
     #[test]
     fn a_name_is_not_shared_by_two_who_differ() {
         let other = Capabilities::parse(&["write"]).unwrap();
 
-        let refused = ada(&["write", "review"]).enrolled_again(&other);
+        let refused = ada(&["write", "review"]).enrolled_again(&other, &BTreeSet::new());
 
         assert_eq!(
             refused,
@@ -139,12 +153,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_not_shared_by_two_who_serve_other_minds() {
+        let ada = ada(&["write"]);
+        let same = ada.capabilities.clone();
+        let weksa = BTreeSet::from(["weksa".to_owned()]);
+
+        let refused = ada.enrolled_again(&same, &weksa);
+
+        assert!(matches!(refused, Err(Error::NameTaken(_))));
+    }
+
+    #[test]
     fn whoever_has_retired_is_not_enrolled_again() {
         let mut ada = ada(&["write"]);
         ada.state = State::Retired;
         let same = ada.capabilities.clone();
 
-        let refused = ada.enrolled_again(&same);
+        let refused = ada.enrolled_again(&same, &BTreeSet::new());
 
         assert!(matches!(refused, Err(Error::Retired(_))));
     }

@@ -10,6 +10,7 @@ pub mod holdout;
 mod id;
 pub mod learning;
 pub mod matching;
+pub mod minds;
 mod pattern;
 pub mod secret;
 pub mod spawn;

@@ -11,7 +11,7 @@ use cambium_kernel::{Score, check_name};
 use serde_json::{Map, Value};
 
 use crate::spawn::Limits;
-use crate::{Capabilities, Error, learning, secret};
+use crate::{Capabilities, Error, learning, minds, secret};
 
 /// What people call a template. Unique in its workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,7 +76,6 @@ pub struct Spec {
 const MOST_ROLE: usize = 200;
 const MOST_INSTRUCTIONS: usize = 20_000;
 const MOST_CONFIG_BYTES: usize = 64 * 1024;
-const MOST_MINDS: usize = 100;
 
 /// The name under which an agent's config holds what it was spawned with.
 pub const INHERITED: &str = "inherited_learnings";
@@ -92,7 +91,7 @@ impl Spec {
             capabilities: Capabilities::parse(&draft.capabilities)?,
             config: config(draft.config)?,
             caps: caps(draft.limits.unwrap_or_default())?,
-            serves_minds: minds(&draft.serves_minds)?,
+            serves_minds: minds::parse(&draft.serves_minds)?,
             role: draft.role,
             instructions: draft.instructions,
             requires_approval: draft.requires_approval,
@@ -222,24 +221,4 @@ fn caps(caps: Caps) -> Result<Caps, Error> {
         }
     }
     Ok(caps)
-}
-
-fn minds(names: &[String]) -> Result<BTreeSet<String>, Error> {
-    if names.len() > MOST_MINDS {
-        return Err(Error::Template {
-            field: "serves_minds".to_owned(),
-            why: format!(
-                "has {} entries, over the limit of {MOST_MINDS}",
-                names.len()
-            ),
-        });
-    }
-    let checked = names.iter().enumerate().map(|(index, name)| {
-        check_name(name).map_err(|why| Error::Template {
-            field: format!("serves_minds[{index}]"),
-            why: why.to_string(),
-        })?;
-        Ok(name.clone())
-    });
-    checked.collect()
 }

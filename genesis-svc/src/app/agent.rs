@@ -57,6 +57,7 @@ impl App {
             wish.workspace.clone(),
             wish.name.clone(),
             wish.capabilities.clone(),
+            wish.serves_minds.clone(),
             now,
         );
         if self.born(tx, &agent, &Inheritance::none()).await? {
@@ -64,7 +65,7 @@ impl App {
         }
         let known = store::agent::by_name(tx, &wish.workspace, &wish.name).await?;
         let known = known.ok_or_else(|| Error::NoAgent(wish.name.to_string()))?;
-        Ok(known.enrolled_again(&wish.capabilities)?)
+        Ok(known.enrolled_again(&wish.capabilities, &wish.serves_minds)?)
     }
 
     pub(crate) async fn agent(

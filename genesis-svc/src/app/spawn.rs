@@ -107,6 +107,7 @@ impl App {
             workspace: place.workspace.clone(),
             name: name(version.name.as_str(), id)?,
             capabilities: spec.capabilities.clone(),
+            serves_minds: spec.serves_minds.clone(),
             state: Life::Active,
             enrolled_at: now,
             origin: Some(Origin {

@@ -24,6 +24,7 @@ pub(crate) fn agent_spawned(id: SignalId, agent: &Agent, inheritance: &Inheritan
         parent_agent_id: wire.parent_agent_id,
         root_agent_id: wire.root_agent_id,
         inherited_learnings: inheritance.to_wire(),
+        serves_minds: wire.serves_minds,
     };
     coordination(
         id,

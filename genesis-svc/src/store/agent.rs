@@ -18,6 +18,7 @@ struct Row {
     agent_id: Uuid,
     name: String,
     capabilities: Vec<String>,
+    serves_minds: Vec<String>,
     state: String,
     enrolled_at: DateTime<Utc>,
     template: Option<String>,
@@ -47,6 +48,7 @@ impl TryFrom<Row> for Agent {
             name: AgentName::parse(&row.name).map_err(|why| broken(why.to_string()))?,
             capabilities: Capabilities::parse(&row.capabilities)
                 .map_err(|why| broken(why.to_string()))?,
+            serves_minds: row.serves_minds.into_iter().collect(),
             state: state(&row.state).ok_or_else(|| broken(format!("state `{}`", row.state)))?,
             enrolled_at: row.enrolled_at,
             origin,
@@ -81,16 +83,17 @@ pub(crate) async fn insert(
     inheritance: &Inheritance,
 ) -> Result<bool, Error> {
     let capabilities: Vec<String> = agent.capabilities.iter().map(str::to_owned).collect();
+    let minds: Vec<String> = agent.serves_minds.iter().cloned().collect();
     let origin = agent.origin.as_ref();
     let done = sqlx::query!(
         r#"
         INSERT INTO genesis.agent (
             workspace_id, agent_id, name, capabilities, state, enrolled_at,
             template, template_version, parent_id, root_id, generation,
-            inherited, inherited_hash, inherited_ids, held_out_ids, changed_in
+            inherited, inherited_hash, inherited_ids, held_out_ids, serves_minds, changed_in
         )
         VALUES (
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
             pg_current_xact_id()::text::bigint
         )
         ON CONFLICT ON CONSTRAINT agent_name_unique DO NOTHING
@@ -110,6 +113,7 @@ pub(crate) async fn insert(
         &inheritance.hash[..],
         &inheritance.ids,
         &inheritance.held_out,
+        &minds,
     )
     .execute(conn)
     .await?;
@@ -124,7 +128,7 @@ pub(crate) async fn by_id(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+        SELECT workspace_id, agent_id, name, capabilities, serves_minds, state, enrolled_at,
                template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND agent_id = $2
@@ -145,7 +149,7 @@ pub(crate) async fn by_name(
     let row = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+        SELECT workspace_id, agent_id, name, capabilities, serves_minds, state, enrolled_at,
                template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND name = $2
@@ -168,7 +172,7 @@ pub(crate) async fn list(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+        SELECT workspace_id, agent_id, name, capabilities, serves_minds, state, enrolled_at,
                template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND name > $2 -- no name is empty, so the empty text is before them all
@@ -201,7 +205,8 @@ pub(crate) async fn line(
             JOIN line ON a.workspace_id = line.workspace_id AND a.agent_id = line.parent_id
         )
         SELECT workspace_id AS "workspace_id!", agent_id AS "agent_id!", name AS "name!",
-               capabilities AS "capabilities!", state AS "state!", enrolled_at AS "enrolled_at!",
+               capabilities AS "capabilities!", serves_minds AS "serves_minds!", state AS "state!",
+               enrolled_at AS "enrolled_at!",
                template, template_version, parent_id, root_id AS "root_id!", generation AS "generation!"
         FROM line
         ORDER BY generation
@@ -223,7 +228,7 @@ pub(crate) async fn children(
     let rows = sqlx::query_as!(
         Row,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+        SELECT workspace_id, agent_id, name, capabilities, serves_minds, state, enrolled_at,
                template, template_version, parent_id, root_id, generation
         FROM genesis.agent
         WHERE workspace_id = $1 AND parent_id = $2

@@ -128,6 +128,7 @@ impl Fixture {
             capabilities: Vec::new(),
             act: None,
             lease: None,
+            fence: None,
         };
         self.login.mint(then, wish).unwrap()
     }
@@ -221,6 +222,7 @@ pub(crate) fn request(name: &str, capabilities: &[&str]) -> EnrollAgentRequest {
         request_id: Uuid::new_v4().to_string(),
         name: name.to_owned(),
         capabilities: capabilities.iter().map(|&name| name.to_owned()).collect(),
+        ..EnrollAgentRequest::default()
     }
 }
 

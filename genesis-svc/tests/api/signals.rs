@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use cambium_proto::genesis::v1::EnrollAgentRequest;
 use cambium_proto::signal::v1::signal::Payload;
 use cambium_proto::signal::v1::{AgentSpawned, SignalClass};
 use cambium_service_kit::principal::Kind;
 use cambium_testkit::{SignalSink, wait_until};
+use tonic::Code;
 use uuid::Uuid;
 
-use crate::fixture::{self, request};
+use crate::fixture::{self, reason, request};
 
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -48,6 +50,34 @@ async fn hypha_hears_of_a_new_agent() {
         ..AgentSpawned::default()
     };
     assert_eq!(signal.payload, Some(Payload::AgentSpawned(spawned)));
+}
+
+#[tokio::test]
+async fn whom_an_agent_serves_is_said_at_its_enrolment_and_told_with_it() {
+    let hypha = SignalSink::start().await;
+    let mut fixture = fixture::start_telling(Some(hypha.url())).await;
+    let minds = |names: &[&str]| EnrollAgentRequest {
+        serves_minds: names.iter().map(|&name| name.to_owned()).collect(),
+        ..request("ada", &["write"])
+    };
+
+    let agent = fixture.send(minds(&["weksa"])).await.unwrap().agent;
+    let again = fixture.send(minds(&["weksa", "weksa"])).await.unwrap();
+    let other = fixture.send(minds(&["*"])).await.unwrap_err();
+    let empty = fixture.send(minds(&["weksa", ""])).await.unwrap_err();
+
+    assert_eq!(agent.as_ref().unwrap().serves_minds, ["weksa"]);
+    assert_eq!(again.agent, agent);
+    assert_eq!(reason(&other), "AGENT_NAME_TAKEN");
+    assert_eq!(empty.code(), Code::InvalidArgument);
+    wait_until(BOUND, "hypha has heard", async || {
+        !hypha.received().is_empty()
+    })
+    .await;
+    let Some(Payload::AgentSpawned(told)) = &hypha.received()[0].payload else {
+        panic!("an agent was expected");
+    };
+    assert_eq!(told.serves_minds, ["weksa"]);
 }
 
 #[tokio::test]

@@ -47,6 +47,18 @@ async fn an_agent_is_what_its_template_says() {
 }
 
 #[tokio::test]
+async fn an_agent_serves_the_minds_that_its_template_serves() {
+    let fixture = fixture::start().await;
+    let mut serving = spec();
+    serving.serves_minds = vec!["weksa".to_owned()];
+    fixture.put(put(serving)).await.unwrap();
+
+    let reply = fixture.spawn(spawn("")).await.unwrap();
+
+    assert_eq!(reply.agent.unwrap().serves_minds, ["weksa"]);
+}
+
+#[tokio::test]
 async fn a_child_is_of_its_parents_line() {
     let fixture = started().await;
     let root = fixture.spawned().await;

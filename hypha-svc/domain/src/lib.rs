@@ -16,6 +16,7 @@ pub mod retention;
 pub mod retry;
 pub mod state;
 pub mod timeouts;
+pub mod turn;
 
 pub use condition::Condition;
 pub use error::Error;
@@ -25,3 +26,4 @@ pub use path::Path;
 pub use retry::Retry;
 pub use state::{EndState, EndStates};
 pub use timeouts::Timeouts;
+pub use turn::{Mind, TurnId};

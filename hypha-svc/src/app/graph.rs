@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cambium_formats::{Format, Source};
-use cambium_hypha::Graph;
+use cambium_hypha::{Graph, Mind};
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
@@ -192,18 +192,19 @@ impl App {
         workspace: &WorkspaceId,
         name: &str,
         version: u32,
+        mind: Option<&Mind>,
     ) -> Result<(Version, Arc<Pinned>), Error> {
         let named = (workspace.clone(), name.to_owned(), version);
         let versions = &self.engine.caches.versions;
         if version > 0
             && let Some(known) = versions.get(&named)
-            && let Some(pinned) = self.engine.caches.graphs.get(workspace, &known.hash)
+            && let Some(pinned) = self.engine.caches.graphs.get(workspace, &known.hash, mind)
         {
             return Ok((known, pinned));
         }
         let mut conn = self.pool.acquire().await?;
         let found = find(&mut conn, workspace, name, version).await?;
-        let pinned = pinned(&mut conn, &self.engine, workspace, &found.hash).await?;
+        let pinned = pinned(&mut conn, &self.engine, workspace, &found.hash, mind).await?;
         if version > 0 {
             versions.insert(named, found.clone());
         }
@@ -217,8 +218,9 @@ pub(crate) async fn pinned(
     engine: &Engine,
     workspace: &WorkspaceId,
     hash: &[u8],
+    mind: Option<&Mind>,
 ) -> Result<Arc<Pinned>, Error> {
-    if let Some(pinned) = engine.caches.graphs.get(workspace, hash) {
+    if let Some(pinned) = engine.caches.graphs.get(workspace, hash, mind) {
         return Ok(pinned);
     }
     let spec = store::graph::spec(conn, hash)
@@ -227,10 +229,11 @@ pub(crate) async fn pinned(
     // The name is no part of the content; any will do for the check.
     let wire = convert::graph::from_stored(&spec, "pinned")?;
     let graph = Graph::check(convert::graph::spec_from_wire(&wire)?)?.graph;
-    let queues = queues(conn, engine, workspace, &graph).await?;
+    let queues = queues(conn, engine, workspace, &graph, mind).await?;
     let pinned = Arc::new(Pinned {
         hash: hash.to_vec(),
         graph,
+        mind: mind.cloned(),
         queues,
     });
     engine.caches.graphs.insert(workspace, pinned.clone());
@@ -242,7 +245,9 @@ async fn queues(
     engine: &Engine,
     workspace: &WorkspaceId,
     graph: &Graph,
+    mind: Option<&Mind>,
 ) -> Result<Vec<i32>, Error> {
+    let mind = mind.map_or("", Mind::as_str);
     let mut known: HashMap<Vec<String>, i32> = HashMap::new();
     let mut queues = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
@@ -250,11 +255,12 @@ async fn queues(
         let queue = match known.get(&requires) {
             Some(queue) => *queue,
             None => {
-                let queue = store::queue::intern(conn, workspace.as_str(), &requires).await?;
+                let queue = store::queue::intern(conn, workspace.as_str(), &requires, mind).await?;
                 engine.offers.learn([store::queue::Queue {
                     queue,
                     workspace: workspace.to_string(),
                     requires: requires.clone(),
+                    mind: mind.to_owned(),
                 }]);
                 known.insert(requires, queue);
                 queue
@@ -279,9 +285,11 @@ pub(crate) async fn run_info(
         .ok_or(Error::NoRun(run))?;
     let workspace = WorkspaceId::parse(&fixed.workspace)
         .map_err(|why| Error::field("workspace_id", why.to_string()))?;
+    let mind = fixed.turn.as_ref().map(|turn| &turn.mind);
     let info = Arc::new(RunInfo {
         run,
-        pinned: pinned(conn, engine, &workspace, &fixed.graph_hash).await?,
+        pinned: pinned(conn, engine, &workspace, &fixed.graph_hash, mind).await?,
+        turn: fixed.turn,
         workspace,
         input: Bytes::from(fixed.input),
         reused: Bytes::from(fixed.reused.unwrap_or_default()),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use cambium_hypha::EndState;
 use cambium_hypha::rerun::{Ended, done_again};
+use cambium_hypha::turn::Turn;
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use sha2::{Digest, Sha256};
 
 use super::App;
+use super::graph::pinned;
 use crate::convert;
 use crate::engine::cache::{RunInfo, reused_bits};
 use crate::engine::edges::edge_outcomes;
@@ -47,10 +49,50 @@ impl App {
         let split = self.split(wish).await?;
         let mut reply = reply(&split);
         if !wish.dry_run {
-            let started = launch(&self.engine, to_launch(wish, &split, parent)).await?;
+            let launching = self.to_launch(wish, &split, parent).await?;
+            let started = launch(&self.engine, launching).await?;
             reply.run_id = started.run.to_string();
         }
         Ok(reply)
+    }
+
+    /// A rerun is under the turn of whoever starts it, whatever the run was under that it repeats.
+    async fn to_launch(
+        &self,
+        wish: &Wish,
+        split: &Split,
+        parent: Option<Parent>,
+    ) -> Result<Launch, Error> {
+        let from = &split.info;
+        let turn = parent.as_ref().and_then(|parent| parent.info.turn.as_ref());
+        let turn = turn.map(Turn::of_child);
+        let mind = turn.as_ref().map(|turn| &turn.mind);
+        let mut conn = self.pool.acquire().await?;
+        let (workspace, hash) = (&from.workspace, &from.pinned.hash);
+        let info = RunInfo {
+            run: RunId::generate(),
+            workspace: workspace.clone(),
+            pinned: pinned(&mut conn, &self.engine, workspace, hash, mind).await?,
+            input: from.input.clone(),
+            reused: reused_bits(split.again.iter().map(|again| !again)),
+            turn,
+        };
+        Ok(Launch {
+            start: Start {
+                info: Arc::new(info),
+                request_key: wish.request_key.clone(),
+                body_hash: body_hash(wish),
+                graph_name: split.source.graph_name.clone(),
+                graph_version: split.source.graph_version,
+                signals: Vec::new(),
+            },
+            parent,
+            take_over: Some(TakeOver {
+                from: from.clone(),
+                ends: split.ends.clone(),
+            }),
+            cap: None,
+        })
     }
 
     async fn split(&self, wish: &Wish) -> Result<Split, Error> {
@@ -142,32 +184,6 @@ fn reply(split: &Split) -> wire::RerunFromResponse {
         graph: convert::run::run_to_wire(&split.source).graph,
         reused: keys(false),
         rerun: keys(true),
-    }
-}
-
-fn to_launch(wish: &Wish, split: &Split, parent: Option<Parent>) -> Launch {
-    let from = &split.info;
-    let info = RunInfo {
-        run: RunId::generate(),
-        workspace: from.workspace.clone(),
-        pinned: from.pinned.clone(),
-        input: from.input.clone(),
-        reused: reused_bits(split.again.iter().map(|again| !again)),
-    };
-    Launch {
-        start: Start {
-            info: Arc::new(info),
-            request_key: wish.request_key.clone(),
-            body_hash: body_hash(wish),
-            graph_name: split.source.graph_name.clone(),
-            graph_version: split.source.graph_version,
-            signals: Vec::new(),
-        },
-        parent,
-        take_over: Some(TakeOver {
-            from: from.clone(),
-            ends: split.ends.clone(),
-        }),
     }
 }
 

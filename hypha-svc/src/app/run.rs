@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use cambium_hypha::turn::Turn;
 use cambium_kernel::{RunId, WorkspaceId};
 use cambium_proto::hypha::v1 as wire;
 use cambium_service_kit::call::Call;
 use cambium_service_kit::database::retry_conflicts;
-use cambium_service_kit::principal::{Kind, Principal};
 use cambium_service_kit::receipt;
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -36,6 +36,10 @@ pub(crate) struct Wish {
     pub(crate) version: u32,
     pub(crate) input: Bytes,
     pub(crate) signals: Vec<(String, Bytes)>,
+    /// The turn that it is for, and the cap of all that is started under it, in micro-USD.
+    pub(crate) turn: Option<(Turn, i64)>,
+    /// The turn in which a mind starts it.
+    pub(crate) of_mind: Option<Turn>,
 }
 
 /// A run as a request names it.
@@ -52,13 +56,18 @@ impl App {
         wish: Wish,
         parent: Option<Parent>,
     ) -> Result<wire::StartRunResponse, Error> {
-        let (version, pinned) = self.pin(&wish.workspace, &wish.graph, wish.version).await?;
+        let turn = under(&wish, parent.as_ref());
+        let mind = turn.as_ref().map(|turn| &turn.mind);
+        let (version, pinned) = self
+            .pin(&wish.workspace, &wish.graph, wish.version, mind)
+            .await?;
         let info = Arc::new(RunInfo {
             run: RunId::generate(),
             workspace: wish.workspace.clone(),
             pinned,
             input: wish.input.clone(),
             reused: Bytes::new(),
+            turn,
         });
         let start = Start {
             info,
@@ -68,16 +77,17 @@ impl App {
             graph_version: version.version,
             signals: wish.signals.clone(),
         };
-        let started = match parent {
-            None => self.engine.start(start).await?,
-            Some(parent) => {
-                let child = Launch {
-                    start,
-                    parent: Some(parent),
-                    take_over: None,
-                };
-                launch(&self.engine, child).await?
-            }
+        let cap = wish.turn.as_ref().map(|(_, cap)| *cap);
+        let started = if start.info.turn.is_none() && parent.is_none() {
+            self.engine.start(start).await?
+        } else {
+            let alone = Launch {
+                start,
+                parent,
+                take_over: None,
+                cap,
+            };
+            launch(&self.engine, alone).await?
         };
         let graph = if started.is_new {
             convert::graph::version_to_wire(&version)
@@ -94,26 +104,20 @@ impl App {
         })
     }
 
-    /// The attempt whose token this is, if it is one's.
-    pub(crate) async fn parent(
+    /// The run that a request names.
+    pub(crate) async fn named(
         &self,
-        principal: &Principal,
         workspace: &WorkspaceId,
-    ) -> Result<Option<Parent>, Error> {
-        let Some(lease) = principal
-            .lease
-            .as_ref()
-            .filter(|_| principal.kind == Kind::Agent)
-        else {
-            return Ok(None);
-        };
-        let named = convert::id::parse_task("lease", &lease.task_id)?;
-        let (info, task) = self.task(workspace, named, &lease.task_id).await?;
-        Ok(Some(Parent {
-            info,
-            task,
-            epoch: lease.epoch,
-        }))
+        which: &Which,
+    ) -> Result<RunId, Error> {
+        match which {
+            Which::Run(run) => Ok(*run),
+            Which::Key(key) => {
+                let mut conn = self.pool.acquire().await?;
+                let found = store::run::by_key(&mut conn, workspace, key).await?;
+                Ok(found.ok_or_else(|| Error::NoKey(key.clone()))?.0)
+            }
+        }
     }
 
     pub(crate) async fn get_run(
@@ -121,14 +125,8 @@ impl App {
         workspace: &WorkspaceId,
         which: &Which,
     ) -> Result<wire::Run, Error> {
+        let run = self.named(workspace, which).await?;
         let mut conn = self.pool.acquire().await?;
-        let run = match which {
-            Which::Run(run) => *run,
-            Which::Key(key) => {
-                let found = store::run::by_key(&mut conn, workspace, key).await?;
-                found.ok_or_else(|| Error::NoKey(key.clone()))?.0
-            }
-        };
         let full = store::run::full(&mut conn, workspace, run).await?;
         let full = full.ok_or(Error::NoRun(run))?;
         drop(conn);
@@ -306,6 +304,13 @@ impl App {
     }
 }
 
+/// The turn that a run is under: the one that it is for, or its parent's.
+fn under(wish: &Wish, parent: Option<&Parent>) -> Option<Turn> {
+    let own = wish.turn.as_ref().map(|(turn, _)| turn.clone());
+    own.or_else(|| wish.of_mind.clone())
+        .or_else(|| Some(parent?.info.turn.as_ref()?.of_child()))
+}
+
 /// What a run is started with: the same key with anything else is another request.
 fn body_hash(wish: &Wish) -> Vec<u8> {
     let mut hash = Sha256::new();
@@ -319,6 +324,17 @@ fn body_hash(wish: &Wish) -> Vec<u8> {
     for (name, payload) in &wish.signals {
         part(name.as_bytes());
         part(payload);
+    }
+    if let Some(turn) = &wish.of_mind {
+        part(b"mind");
+        part(turn.id.as_uuid().as_bytes());
+        part(turn.mind.as_str().as_bytes());
+    }
+    if let Some((turn, cap)) = &wish.turn {
+        part(b"turn");
+        part(turn.id.as_uuid().as_bytes());
+        part(turn.mind.as_str().as_bytes());
+        part(&cap.to_le_bytes());
     }
     hash.finalize().to_vec()
 }

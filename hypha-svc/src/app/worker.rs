@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{App, attempt};
 use crate::convert::id::Presented;
 use crate::engine::grant::Grants;
-use crate::engine::registration::Registration;
+use crate::engine::registration::{Offered, Registration};
 use crate::error::Error;
 use crate::store;
 use crate::store::hot::Beat;
@@ -139,7 +139,11 @@ impl App {
             learnings.insert(agent.id, Bytes::from(agent.learnings));
             let has = agent.capabilities.into_iter();
             let has = has.filter(|one| narrowed.is_empty() || narrowed.contains(one));
-            (agent.id, has.collect())
+            Offered {
+                id: agent.id,
+                has: has.collect(),
+                serves_minds: agent.serves_minds,
+            }
         });
         let registration = Arc::new(Registration::new(
             row.reg,
@@ -284,6 +288,7 @@ impl App {
                 task_id: text.to_owned(),
                 epoch: presented.epoch,
             }),
+            fence: None,
         };
         let token = self.key.mint(now, wish).map_err(Error::Token)?;
         Ok(wire::MintAgentTokenResponse {
@@ -310,6 +315,7 @@ impl App {
             capabilities: principal.capabilities.clone(),
             act: None,
             lease: None,
+            fence: None,
         };
         match self.key.mint(now, wish) {
             Ok(token) => token,

@@ -7,12 +7,14 @@ use cambium_proto::hypha::v1 as wire;
 use super::graph::hex;
 use super::time_to_wire;
 use crate::store::run::Full;
+use crate::store::turn::Progress;
 
 pub(crate) fn state_to_wire(state: i16) -> wire::RunState {
     wire::RunState::try_from(i32::from(state)).unwrap_or(wire::RunState::Unspecified)
 }
 
 pub(crate) fn run_to_wire(run: &Full) -> wire::Run {
+    let turn = run.turn.as_ref();
     wire::Run {
         run_id: run.run.to_string(),
         workspace_id: run.workspace.clone(),
@@ -40,6 +42,18 @@ pub(crate) fn run_to_wire(run: &Full) -> wire::Run {
         parent_run_id: named(run.parent.map(|task| task.run)),
         parent_task_id: String::new(),
         rerun_of_run_id: named(run.rerun_of),
+        turn_id: turn.map_or_else(String::new, |turn| turn.id.to_string()),
+        instance: turn.map_or_else(String::new, |turn| turn.mind.as_str().to_owned()),
+    }
+}
+
+pub(crate) fn progress_to_wire(progress: Progress) -> wire::RunProgress {
+    wire::RunProgress {
+        request_key: progress.request_key,
+        run_id: RunId::from_uuid(progress.run).to_string(),
+        state: state_to_wire(progress.state).into(),
+        turn_ended: progress.has_ended,
+        cost_micro_usd: progress.cost_micro_usd,
     }
 }
 

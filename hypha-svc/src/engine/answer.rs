@@ -112,6 +112,9 @@ async fn existing(engine: &Engine, start: &Start) -> Result<Started, Error> {
     match store::run::by_key(&mut conn, &start.info.workspace, key).await? {
         Some((run, hash)) if hash == start.body_hash => Ok(Started { run, is_new: false }),
         Some(_) => Err(Error::KeyTaken(key.clone())),
+        None if store::turn::is_spent_key(&mut conn, &start.info.workspace, key).await? => {
+            Err(Error::TurnLost(key.clone()))
+        }
         None => Err(Error::Contended),
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use cambium_hypha::Graph;
+use cambium_hypha::turn::Turn;
+use cambium_hypha::{Graph, Mind};
 use cambium_kernel::{AgentId, RegistrationId, RunId, WorkspaceId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -18,6 +19,8 @@ use crate::store::graph::Version;
 pub(crate) struct Pinned {
     pub(crate) hash: Vec<u8>,
     pub(crate) graph: Graph,
+    /// Whose turns it is run under so; none: nobody's.
+    pub(crate) mind: Option<Mind>,
     /// The queue of each node.
     pub(crate) queues: Vec<i32>,
 }
@@ -31,6 +34,7 @@ pub(crate) struct RunInfo {
     pub(crate) input: Bytes,
     /// Nodes taken over from the run that this one repeats, a bit each; empty: none.
     pub(crate) reused: Bytes,
+    pub(crate) turn: Option<Turn>,
 }
 
 impl RunInfo {
@@ -84,11 +88,14 @@ impl Weighter<RunId, Arc<RunInfo>> for ByInput {
     }
 }
 
+/// A workspace, the hash of a graph, and whose turns it is run under.
+type GraphKey = (WorkspaceId, Vec<u8>, Option<Mind>);
+
 #[derive(Clone, Debug)]
 struct BySize;
 
-impl Weighter<(WorkspaceId, Vec<u8>), Arc<Pinned>> for BySize {
-    fn weight(&self, _: &(WorkspaceId, Vec<u8>), pinned: &Arc<Pinned>) -> u64 {
+impl Weighter<GraphKey, Arc<Pinned>> for BySize {
+    fn weight(&self, _: &GraphKey, pinned: &Arc<Pinned>) -> u64 {
         (pinned.graph.nodes().len() * 512 + pinned.graph.edges().len() * 64) as u64
     }
 }
@@ -117,16 +124,22 @@ impl Caches {
 }
 
 #[derive(Debug)]
-pub(crate) struct Graphs(Cache<(WorkspaceId, Vec<u8>), Arc<Pinned>, BySize>);
+pub(crate) struct Graphs(Cache<GraphKey, Arc<Pinned>, BySize>);
 
 impl Graphs {
-    pub(crate) fn get(&self, workspace: &WorkspaceId, hash: &[u8]) -> Option<Arc<Pinned>> {
-        self.0.get(&(workspace.clone(), hash.to_vec()))
+    pub(crate) fn get(
+        &self,
+        workspace: &WorkspaceId,
+        hash: &[u8],
+        mind: Option<&Mind>,
+    ) -> Option<Arc<Pinned>> {
+        self.0
+            .get(&(workspace.clone(), hash.to_vec(), mind.cloned()))
     }
 
     pub(crate) fn insert(&self, workspace: &WorkspaceId, pinned: Arc<Pinned>) {
-        self.0
-            .insert((workspace.clone(), pinned.hash.clone()), pinned);
+        let key = (workspace.clone(), pinned.hash.clone(), pinned.mind.clone());
+        self.0.insert(key, pinned);
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) async fn close(
         if let Some(plan) = plan.run(*run) {
             match closing {
                 Closing::FailFast => plan.head.failing = true,
-                Closing::Cancel { .. } => plan.head.state = CANCELLING,
+                Closing::Cancel { .. } | Closing::Spent { .. } => plan.head.state = CANCELLING,
             }
         }
         close_run(conn, plan, *run, *closing, grace_ms).await?;
@@ -43,7 +43,7 @@ async fn close_run(
     let mut accounted = cancel_unleased(conn, plan, run, closing).await?;
     let grace = match closing {
         Closing::FailFast => grace_ms,
-        Closing::Cancel { grace_ms } => grace_ms,
+        Closing::Cancel { grace_ms } | Closing::Spent { grace_ms } => grace_ms,
     };
     store::orphan::add(conn, run, grace).await?;
     let leased = store::hot::limit_leased(conn, run, grace).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cambium_hypha::graph::Spec;
+use cambium_hypha::turn::Bill;
 use cambium_kernel::RunId;
 use cambium_proto::hypha::v1::RunEventKind;
 use cambium_service_kit::{database, outbox};
@@ -20,7 +21,7 @@ use super::offer::OfferId;
 use super::op::{Op, Start};
 use super::plan::{Plan, RUNNING, RunPlan};
 use super::settle::{Stopped, Went, settle_all};
-use super::{Engine, cascade, close, evidence, finish, losers, prune, thank};
+use super::{Engine, cascade, close, evidence, finish, losers, prune, thank, turn};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::{Counts, NewEvents, NewRun, RunHead, Write, Written};
@@ -198,6 +199,8 @@ fn start_run(plan: &mut Plan, start: &Start) -> NewRun {
             },
             fresh: true,
             add: Counts::default(),
+            bill: Bill::default(),
+            has_left: false,
             events: vec![Transition::of_run(RunEventKind::RunStarted.into())],
             frontier: Vec::new(),
             members: BTreeMap::new(),
@@ -236,8 +239,10 @@ pub(crate) async fn conclude(
     while close::close(&mut tx, plan, grace).await? || losers::cancel(&mut tx, plan, grace).await? {
         cascade::follow(&mut tx, plan).await?;
     }
+    let over = turn::account(&mut tx, plan, grace).await?;
     write_rare(&mut tx, plan).await?;
     let mut signals = thank::thank(&mut tx, engine, plan).await?;
+    signals.extend(over);
     engine.offers.roster(|roster| roster.release(&plan.freed));
     plan.settled = evidence::counts(engine, plan);
     if let Some(at) = plan.at {

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use cambium_hypha::gift::{Execution, Lineage, Metrics, TaskRef};
 use cambium_kernel::{AgentId, RunId};
-use cambium_proto::hypha::v1::{RunEventKind, RunState};
+use cambium_proto::hypha::v1::RunEventKind;
 use cambium_proto::signal::v1::Signal;
 use sqlx::PgConnection;
 
 use super::edges::sources_of;
 use super::plan::{CANCELLED, CANCELLING, FAILED, Plan, RUNNING, RunPlan, SUCCEEDED, end_state};
 use super::{close, thank};
+use crate::convert::run::state_to_wire;
 use crate::store;
 use crate::store::engine::{RunChange, signed};
 use crate::store::event::Transition;
@@ -50,16 +51,21 @@ pub(crate) fn changes(plan: &mut Plan) -> (Vec<RunChange>, Vec<RunId>) {
     (changes, to_measure)
 }
 
+/// How a run ended that has nothing left open.
+pub(crate) fn outcome(run: &RunPlan) -> i16 {
+    let unhandled = run.head.unhandled + run.add.unhandled;
+    match run.head.state {
+        RUNNING if unhandled == 0 => SUCCEEDED,
+        RUNNING => FAILED,
+        _ => CANCELLED,
+    }
+}
+
 /// Decides how a run ended, and tells it.
 fn end(run: &mut RunPlan) -> i16 {
-    let unhandled = run.head.unhandled + run.add.unhandled;
-    let (state, told) = match run.head.state {
-        RUNNING if unhandled == 0 => (SUCCEEDED, RunState::Succeeded),
-        RUNNING => (FAILED, RunState::Failed),
-        _ => (CANCELLED, RunState::Cancelled),
-    };
+    let state = outcome(run);
     let mut transition = Transition::of_run(RunEventKind::RunEnded.into());
-    transition.run_state = told.into();
+    transition.run_state = state_to_wire(state).into();
     run.events.push(transition);
     state
 }

@@ -1,5 +1,5 @@
-//! Runs that start in a transaction of their own: a task's child, under the lock of its parent, and a rerun, which takes over
-//! much at once. Both are rare beside plain starts, which share transactions (`commit`).
+//! Runs that start in a transaction of their own: a task's child, under the lock of its parent, a turn's own run, what a mind starts in
+//! its turn, and a rerun, which takes over much at once. All are rare beside plain starts, which share transactions (`commit`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct Launch {
     pub(crate) start: Start,
     pub(crate) parent: Option<Parent>,
     pub(crate) take_over: Option<TakeOver>,
+    /// Of a turn's own run: what all runs under the turn may cost, in micro-USD.
+    pub(crate) cap: Option<i64>,
 }
 
 /// How often a start that lost to another writer is tried again.
@@ -74,7 +76,10 @@ async fn once(engine: &Engine, wish: &Launch) -> Result<Started, Error> {
     }
     let mut plan = Plan::default();
     if let Some(parent) = &wish.parent {
-        admit(&mut tx, &mut plan, parent, wish.start.info.run).await?;
+        admit(&mut tx, &mut plan, parent, &wish.start).await?;
+    }
+    if let Some(known) = open_turn(&mut tx, wish).await? {
+        return Ok(known);
     }
     insert(&mut tx, wish).await?;
     match &wish.take_over {
@@ -90,6 +95,9 @@ async fn once(engine: &Engine, wish: &Launch) -> Result<Started, Error> {
 
 async fn known(conn: &mut PgConnection, start: &Start) -> Result<Option<Started>, Error> {
     let key = &start.request_key;
+    if store::turn::is_spent_key(conn, &start.info.workspace, key).await? {
+        return Err(Error::TurnLost(key.clone()));
+    }
     match store::run::by_key(conn, &start.info.workspace, key).await? {
         Some((run, hash)) if hash == start.body_hash => Ok(Some(Started { run, is_new: false })),
         Some(_) => Err(Error::KeyTaken(key.clone())),
@@ -97,17 +105,45 @@ async fn known(conn: &mut PgConnection, start: &Start) -> Result<Option<Started>
     }
 }
 
-/// Whether the attempt may start a run: it must hold its lease, and its run must go on. Tells the parent.
+/// Opens the turn that the run is started for. Somebody may have been quicker: then the run is his. A turn in which a mind starts
+/// a run need not be known: its body is not here.
+async fn open_turn(conn: &mut PgConnection, wish: &Launch) -> Result<Option<Started>, Error> {
+    let info = &wish.start.info;
+    let Some(turn) = info.turn.as_ref().filter(|_| wish.parent.is_none()) else {
+        return Ok(None);
+    };
+    let Some(cap) = wish.cap else {
+        return match store::turn::enter(conn, &info.workspace, turn.id).await? {
+            true => Ok(None),
+            false => Err(Error::TurnLost(turn.id.to_string())),
+        };
+    };
+    if store::turn::open(conn, &info.workspace, turn, info.run, cap).await? {
+        return Ok(None);
+    }
+    let known = known(conn, &wish.start).await?;
+    known
+        .map(Some)
+        .ok_or_else(|| Error::TurnLost(turn.id.to_string()))
+}
+
+/// Whether the attempt may start a run: its turn must not be over, it must hold its lease, and its run must go on. Tells the
+/// parent.
 async fn admit(
     conn: &mut PgConnection,
     plan: &mut Plan,
     parent: &Parent,
-    child: RunId,
+    start: &Start,
 ) -> Result<(), Error> {
     let run = parent.info.run;
     let head = store::run::lock(conn, run)
         .await?
         .ok_or(Error::NoRun(run))?;
+    if let Some(turn) = &start.info.turn
+        && !store::turn::join(conn, &start.info.workspace, turn.id).await?
+    {
+        return Err(Error::TurnLost(turn.id.to_string()));
+    }
     if head.state != RUNNING || head.failing {
         return Err(Error::RunEnded(run));
     }
@@ -119,7 +155,8 @@ async fn admit(
     if let Some(run) = plan.run(run) {
         let kind = RunEventKind::ChildStarted.into();
         let told = Transition::of_task(kind, parent.task, parent.epoch);
-        run.events.push(told.because("", &child.to_string()));
+        run.events
+            .push(told.because("", &start.info.run.to_string()));
     }
     Ok(())
 }
@@ -140,6 +177,7 @@ async fn insert(conn: &mut PgConnection, wish: &Launch) -> Result<(), Error> {
         parent: wish.parent.as_ref().map(|parent| parent.task),
         rerun_of: wish.take_over.as_ref().map(|take_over| take_over.from.run),
         reused: (!info.reused.is_empty()).then_some(&info.reused[..]),
+        turn: info.turn.as_ref(),
     };
     if !store::run::launch(conn, &new).await? {
         // Somebody was quicker: the next try finds it by its key.

@@ -376,8 +376,8 @@ impl State {
     }
 
     fn insert(&mut self, id: OfferId, registration: Arc<Registration>, free: u32, reply: Reply) {
-        for (agent, _) in &registration.agents {
-            self.asking.entry(*agent).or_default().insert(id);
+        for agent in &registration.agents {
+            self.asking.entry(agent.id).or_default().insert(id);
         }
         self.roster.note_asking(&registration);
         self.offers.insert(
@@ -408,11 +408,11 @@ impl State {
 
     fn remove(&mut self, id: OfferId) -> Option<Offer> {
         let offer = self.offers.remove(&id)?;
-        for (agent, _) in &offer.registration.agents {
-            if let Some(asking) = self.asking.get_mut(agent) {
+        for agent in &offer.registration.agents {
+            if let Some(asking) = self.asking.get_mut(&agent.id) {
                 asking.remove(&id);
                 if asking.is_empty() {
-                    self.asking.remove(agent);
+                    self.asking.remove(&agent.id);
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cambium_hypha::EndState;
+use cambium_hypha::turn::Bill;
 use cambium_kernel::{AgentId, LeaseId, RunId};
 use cambium_proto::hypha::v1::{RunEventKind, TaskState};
 use chrono::{DateTime, Utc};
@@ -77,14 +78,24 @@ pub(crate) struct Settled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     FailFast,
-    Cancel { grace_ms: i64 },
+    Cancel {
+        grace_ms: i64,
+    },
+    /// Its turn has cost as much as it may.
+    Spent {
+        grace_ms: i64,
+    },
 }
+
+/// Why a task ends whose turn has cost as much as it may.
+pub(crate) const BUDGET: &str = "BUDGET";
 
 impl Closing {
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::FailFast => "FAIL_FAST",
             Self::Cancel { .. } => "RUN_CANCELLED",
+            Self::Spent { .. } => BUDGET,
         }
     }
 }
@@ -97,6 +108,10 @@ pub(crate) struct RunPlan {
     /// Started by this very transaction.
     pub(crate) fresh: bool,
     pub(crate) add: Counts,
+    /// What its attempts cost in this transaction; consumed by `turn`, where the run is under one.
+    pub(crate) bill: Bill,
+    /// Its turn was told of its end.
+    pub(crate) has_left: bool,
     pub(crate) events: Vec<Transition>,
     pub(crate) frontier: Vec<Settled>,
     pub(crate) members: BTreeMap<u32, Fan>,
@@ -190,6 +205,8 @@ impl Plan {
             head,
             fresh: false,
             add: Counts::default(),
+            bill: Bill::default(),
+            has_left: false,
             events: Vec::new(),
             frontier: Vec::new(),
             members: BTreeMap::new(),
@@ -279,8 +296,7 @@ impl Plan {
             );
         }
         if let Some((micro_usd, measured)) = ending.cost {
-            plan.add.cost_micro_usd += micro_usd;
-            plan.add.unmeasured += i32::from(!measured);
+            plan.charge(micro_usd, measured);
         }
         if task.i > 0 {
             plan.member_ended(task, state);
@@ -351,6 +367,13 @@ impl RunPlan {
     /// Whether nothing new may start: told to cancel, or failing, as it was before or by this transaction.
     pub(crate) fn is_closed(&self) -> bool {
         self.head.failing || self.head.state != RUNNING
+    }
+
+    /// Adds what an attempt cost.
+    pub(crate) fn charge(&mut self, micro_usd: i64, measured: bool) {
+        self.add.cost_micro_usd += micro_usd;
+        self.add.unmeasured += i32::from(!measured);
+        self.bill.charge(micro_usd, measured);
     }
 
     fn count(&mut self, state: EndState) {

@@ -115,6 +115,13 @@ impl Step<'_> {
         }
     }
 
+    /// What the attempt spent before it was given up, nobody metered.
+    fn unmetered(&mut self) {
+        if let Some(run) = self.plan.run(self.settle.task.run) {
+            run.charge(0, false);
+        }
+    }
+
     fn complete(
         &mut self,
         output: &Bytes,
@@ -147,8 +154,7 @@ impl Step<'_> {
         carried.failures = carried.failures.saturating_add(1);
         if let Some(run) = self.plan.run(self.settle.task.run) {
             let (micro_usd, measured) = cost(usage);
-            run.add.cost_micro_usd += micro_usd;
-            run.add.unmeasured += i32::from(!measured);
+            run.charge(micro_usd, measured);
         }
         let failures = u32::try_from(carried.failures).unwrap_or(0);
         let retry = &self.settle.info.graph().nodes()[self.task().n as usize].retry;
@@ -193,6 +199,7 @@ impl Step<'_> {
         until: Option<DateTime<Utc>>,
         checkpoint: &Bytes,
     ) -> TaskState {
+        self.unmetered();
         if self.is_closed() {
             self.note_attempt("revoked", TaskState::Cancelled, "", "");
             self.end(EndState::Cancelled, self.carried(), self.closed_code(), "");
@@ -235,9 +242,7 @@ impl Step<'_> {
 
     /// Its agent may hold nothing any more: another gets the task, and nobody's attempt is counted.
     fn revoke(&mut self) -> TaskState {
-        if let Some(run) = self.plan.run(self.settle.task.run) {
-            run.add.unmeasured += 1;
-        }
+        self.unmetered();
         self.give_back("revoked", RunEventKind::TaskRevoked, self.carried())
     }
 
@@ -245,10 +250,7 @@ impl Step<'_> {
         self.testify(TaskOutcome::LeaseLost, "LEASE_LOST", "", None);
         let mut carried = self.carried();
         carried.losses = carried.losses.saturating_add(1);
-        if let Some(run) = self.plan.run(self.settle.task.run) {
-            // What it spent before it fell silent, nobody metered.
-            run.add.unmeasured += 1;
-        }
+        self.unmetered();
         if u32::try_from(carried.losses).unwrap_or(0) >= LOSSES && !self.is_closed() {
             let detail = format!("its lease ran out {LOSSES} times");
             self.note_attempt("lost", TaskState::Failed, "LEASE_LOSSES", &detail);
@@ -303,6 +305,9 @@ impl Step<'_> {
             .total_until
             .is_some_and(|until| self.facts.now.is_some_and(|now| now >= until));
         let leased = self.row.state == hot::LEASED;
+        if leased && (self.is_closed() || total_is_over) {
+            self.unmetered();
+        }
         if self.is_closed() {
             self.note_attempt("revoked", TaskState::Cancelled, "REVOKED", "");
             let code = if self.is_run_closed() {

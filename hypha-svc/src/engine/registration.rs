@@ -4,9 +4,25 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use cambium_hypha::turn::serves;
 use cambium_kernel::{AgentId, Capability, Score, WorkspaceId};
 
 use crate::store::queue::Queue;
+
+/// An agent as one worker offers it.
+#[derive(Clone, Debug)]
+pub(crate) struct Offered {
+    pub(crate) id: AgentId,
+    pub(crate) has: BTreeSet<String>,
+    pub(crate) serves_minds: Vec<String>,
+}
+
+impl Offered {
+    fn is_able(&self, queue: &Queue) -> bool {
+        let has = |need| self.has.contains(need);
+        queue.requires.iter().all(has) && serves(&self.serves_minds, &queue.mind)
+    }
+}
 
 /// An announced incarnation, with what its agents can do.
 #[derive(Debug)]
@@ -15,7 +31,7 @@ pub(crate) struct Registration {
     pub(crate) workspace: WorkspaceId,
     pub(crate) owner: String,
     pub(crate) slots: u32,
-    pub(crate) agents: Vec<(AgentId, BTreeSet<String>)>,
+    pub(crate) agents: Vec<Offered>,
     pub(crate) draining: AtomicBool,
     /// Able agents by queue, as far as asked.
     able: RwLock<HashMap<i32, Arc<[AgentId]>>>,
@@ -27,7 +43,7 @@ impl Registration {
         workspace: WorkspaceId,
         owner: String,
         slots: u32,
-        agents: Vec<(AgentId, BTreeSet<String>)>,
+        agents: Vec<Offered>,
         draining: bool,
     ) -> Self {
         Self {
@@ -52,11 +68,8 @@ impl Registration {
             return known.clone();
         }
         let agents: Arc<[AgentId]> = if queue.workspace == self.workspace.as_str() {
-            let able = self
-                .agents
-                .iter()
-                .filter(|(_, has)| queue.requires.iter().all(|need| has.contains(need)));
-            able.map(|(agent, _)| *agent).collect()
+            let able = self.agents.iter().filter(|agent| agent.is_able(queue));
+            able.map(|agent| agent.id).collect()
         } else {
             Arc::from([])
         };
@@ -72,9 +85,11 @@ impl Registration {
         if prefers.is_empty() {
             return Score::ONE;
         }
-        let has = self.agents.iter().find(|(one, _)| *one == agent);
-        let met = has.map_or(0, |(_, has)| {
-            let met = prefers.iter().filter(|one| has.contains(one.as_str()));
+        let offered = self.agents.iter().find(|one| one.id == agent);
+        let met = offered.map_or(0, |offered| {
+            let met = prefers
+                .iter()
+                .filter(|one| offered.has.contains(one.as_str()));
             met.count()
         });
         Score::ratio(met as u64, prefers.len() as u64)

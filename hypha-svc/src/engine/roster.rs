@@ -115,8 +115,8 @@ impl Roster {
     /// A registration asks for work for its agents.
     pub(crate) fn note_asking(&mut self, registration: &Registration) {
         let now = Instant::now();
-        for (agent, _) in &registration.agents {
-            let slots = &mut self.members.entry(*agent).or_default().slots;
+        for agent in &registration.agents {
+            let slots = &mut self.members.entry(agent.id).or_default().slots;
             if slots.len() > 1 {
                 slots.retain(|_, (_, asked)| now.duration_since(*asked) < GONE);
             }

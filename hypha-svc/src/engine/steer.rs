@@ -66,11 +66,64 @@ pub(crate) async fn stop_orphan(engine: &Engine, info: &Arc<RunInfo>) -> Result<
     plan.lock(info, head);
     let grace = store::orphan::take(&mut tx, info.run).await?;
     if let (Some(grace_ms), RUNNING) = (grace, head.state) {
-        let reason = "its parent run was stopped";
-        tell(&mut plan, info, RunEventKind::RunCancelRequested, reason);
-        cancel(&mut tx, engine, &mut plan, info, grace_ms).await?;
+        // What stopped the parent may be their turn: then it stops this one too, and for the same reason.
+        let how = match stop_of_turn(&mut tx, info).await? {
+            Some(how) => how,
+            None => (
+                Closing::Cancel { grace_ms },
+                "its parent run was stopped".to_owned(),
+            ),
+        };
+        stop(&mut tx, engine, &mut plan, info, how).await?;
     }
     conclude(tx, engine, plan, Vec::new()).await
+}
+
+/// Stops a run whose turn is to stop.
+pub(crate) async fn stop_under(engine: &Engine, info: &Arc<RunInfo>) -> Result<(), Error> {
+    let mut tx = commit::begin(&engine.pool).await?;
+    let mut plan = Plan::default();
+    let Some(head) = store::run::lock(&mut tx, info.run).await? else {
+        return Ok(());
+    };
+    plan.lock(info, head);
+    if head.state == RUNNING
+        && let Some(how) = stop_of_turn(&mut tx, info).await?
+    {
+        stop(&mut tx, engine, &mut plan, info, how).await?;
+    }
+    conclude(tx, engine, plan, Vec::new()).await
+}
+
+/// How and why a run is to stop because of its turn, if it is.
+async fn stop_of_turn(
+    conn: &mut PgConnection,
+    info: &RunInfo,
+) -> Result<Option<(Closing, String)>, Error> {
+    let Some(turn) = &info.turn else {
+        return Ok(None);
+    };
+    let stop = store::turn::stop(conn, &info.workspace, turn.id).await?;
+    Ok(stop.map(|stop| {
+        let grace_ms = stop.grace_ms;
+        let closing = if stop.is_spent {
+            Closing::Spent { grace_ms }
+        } else {
+            Closing::Cancel { grace_ms }
+        };
+        (closing, stop.reason)
+    }))
+}
+
+async fn stop(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    plan: &mut Plan,
+    info: &Arc<RunInfo>,
+    (closing, reason): (Closing, String),
+) -> Result<(), Error> {
+    tell(plan, info, RunEventKind::RunCancelRequested, &reason);
+    cancel(conn, engine, plan, info, closing).await
 }
 
 /// Delivers a signal that was stored before its task parked, or before its run started.
@@ -130,8 +183,9 @@ async fn apply(
     match wish {
         Steer::Cancel { .. } if already => {}
         Steer::Cancel { grace_ms, reason } => {
-            tell(plan, info, RunEventKind::RunCancelRequested, reason);
-            cancel(conn, engine, plan, info, *grace_ms).await?;
+            let grace_ms = *grace_ms;
+            let how = (Closing::Cancel { grace_ms }, reason.clone());
+            stop(conn, engine, plan, info, how).await?;
         }
         Steer::Pause if !head.paused => {
             tell(plan, info, RunEventKind::RunPaused, "");
@@ -161,10 +215,10 @@ async fn cancel(
     engine: &Engine,
     plan: &mut Plan,
     info: &Arc<RunInfo>,
-    grace_ms: i64,
+    closing: Closing,
 ) -> Result<(), Error> {
     if let Some(run) = plan.run(info.run) {
-        run.closing = Some(Closing::Cancel { grace_ms });
+        run.closing = Some(closing);
     }
     let grace = i64::try_from(engine.settings.grace.as_millis()).unwrap_or(i64::MAX);
     close::close(conn, plan, grace).await?;

@@ -1,5 +1,5 @@
 //! Forgets what nobody asks for again, a few rows at a time: replies after a day, facts heard after thirty, signals to
-//! keys that nobody started within a week, and what the joins of ended runs needed.
+//! keys that nobody started within a week, what the joins of ended runs needed, and turns that ended long ago.
 
 use std::time::Duration;
 
@@ -34,5 +34,6 @@ async fn once(pool: &PgPool, stop: &Stop) -> Result<(), Error> {
     while !stop.is_stopped() && store::inbox::forget(&mut conn, BATCH).await? > 0 {}
     while !stop.is_stopped() && store::signal::forget(&mut conn, BATCH).await? > 0 {}
     while !stop.is_stopped() && store::tally::forget(&mut conn, BATCH).await? > 0 {}
+    while !stop.is_stopped() && store::turn::forget(&mut conn, BATCH).await? > 0 {}
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::engine::grant::DecideJob;
 use crate::engine::op::{Change, Settle};
 use crate::engine::plan::{DECIDE_MS, hot};
 use crate::engine::steer::{self, redeliver};
+use crate::engine::turn;
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::Fence;
@@ -61,6 +62,7 @@ pub(crate) async fn once(engine: &Engine, pool: &PgPool, from_start: bool) -> Re
     while settle_due(engine, pool).await? {}
     while decide_again(engine, pool).await? {}
     while stop_orphans(engine, pool).await? {}
+    while turn::stop(engine, pool, None).await? {}
     deliver_signals(engine, pool).await
 }
 

@@ -79,6 +79,7 @@ fn made(reply: wire::SpawnResponse) -> Result<Agent, Refusal> {
         workspace: made.workspace_id,
         name: made.name,
         capabilities: made.capabilities,
+        serves_minds: made.serves_minds,
         learnings: config.inherited_learnings,
     })
 }

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use cambium_proto::hypha::v1::run_service_server::RunService;
 use cambium_proto::hypha::v1::{
-    CancelRunRequest, CancelRunResponse, ExplainRunRequest, ExplainRunResponse, GetOutputRequest,
-    GetOutputResponse, GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse,
+    BatchGetRunsRequest, BatchGetRunsResponse, CancelRunRequest, CancelRunResponse,
+    ExplainRunRequest, ExplainRunResponse, GetOutputRequest, GetOutputResponse, GetRunRequest,
+    GetRunResponse, HoldsLeaseRequest, HoldsLeaseResponse, ListRunsRequest, ListRunsResponse,
     PauseRunRequest, PauseRunResponse, RerunFromRequest, RerunFromResponse, ResumeRunRequest,
     ResumeRunResponse, RunState, SignalRunRequest, SignalRunResponse, StartRunRequest,
     StartRunResponse, WatchRunRequest,
@@ -15,13 +16,14 @@ use tonic::{Request, Response, Status};
 
 use super::entered;
 use crate::app::run::{Which, Wish};
+use crate::app::turn::{Withdrawal, is_swarm};
 use crate::app::watch::Sent;
 use crate::app::{App, rerun};
 use crate::convert;
 use crate::convert::id;
 use crate::convert::page::Page;
 use crate::convert::payload::{self, LIMIT};
-use crate::engine::steer::Steer;
+use crate::engine::steer::{Steer, Steered};
 use crate::error::Error;
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ const GRACE_MS: u32 = 30_000;
 const LONGEST_GRACE_MS: u32 = 3_600_000;
 /// Signals that come with a start.
 const MOST_SIGNALS: usize = 100;
+/// Keys that one call asks for.
+const MOST_KEYS: usize = 1_000;
 
 /// A run by its id or its key, exactly one of them.
 fn which(run_id: &str, request_key: &str) -> Result<Which, Error> {
@@ -54,6 +58,15 @@ fn signal(field: &'static str, name: &str, bytes: &Bytes) -> Result<(String, Byt
     Ok((name.to_owned(), payload))
 }
 
+fn cancelled_to_wire(steered: Steered) -> CancelRunResponse {
+    CancelRunResponse {
+        state: steered.state.into(),
+        ended: steered.state > RunState::Cancelling,
+        cost_micro_usd: None,
+        ran: false,
+    }
+}
+
 #[tonic::async_trait]
 impl RunService for RunRpc {
     type WatchRunStream = ReceiverStream<Sent>;
@@ -64,6 +77,7 @@ impl RunService for RunRpc {
     ) -> Result<Response<StartRunResponse>, Status> {
         let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
         let request = request.into_inner();
+        let turn = convert::turn::start(&request, is_swarm(&principal)?)?;
         convert::name("request_key", &request.request_key)?;
         convert::name("graph", &request.graph)?;
         if request.signals.len() > MOST_SIGNALS {
@@ -79,6 +93,8 @@ impl RunService for RunRpc {
             graph: request.graph,
             version: request.version,
             input: payload::from_wire("input", &request.input, LIMIT)?,
+            turn,
+            of_mind: convert::turn::of_mind(&principal)?,
         };
         let parent = self.0.parent(&principal, &wish.workspace).await?;
         Ok(Response::new(self.0.start_run(wish, parent).await?))
@@ -88,11 +104,43 @@ impl RunService for RunRpc {
         &self,
         request: Request<GetRunRequest>,
     ) -> Result<Response<GetRunResponse>, Status> {
-        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
+        is_swarm(&principal)?;
         let request = request.into_inner();
         let which = which(&request.run_id, &request.request_key)?;
         let run = self.0.get_run(&workspace, &which).await?;
         Ok(Response::new(GetRunResponse { run: Some(run) }))
+    }
+
+    async fn batch_get_runs(
+        &self,
+        request: Request<BatchGetRunsRequest>,
+    ) -> Result<Response<BatchGetRunsResponse>, Status> {
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
+        is_swarm(&principal)?;
+        let keys = request.into_inner().request_keys;
+        if keys.len() > MOST_KEYS {
+            return Err(Error::field("request_keys", "has over 1,000 entries").into());
+        }
+        for key in &keys {
+            convert::name("request_keys", key)?;
+        }
+        Ok(Response::new(
+            self.0.batch_get_runs(&workspace, &keys).await?,
+        ))
+    }
+
+    async fn holds_lease(
+        &self,
+        request: Request<HoldsLeaseRequest>,
+    ) -> Result<Response<HoldsLeaseResponse>, Status> {
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
+        is_swarm(&principal)?;
+        let request = request.into_inner();
+        let turn = convert::turn::id("turn_id", &request.turn_id)?;
+        convert::name("worker", &request.worker)?;
+        let held = self.0.holds_lease(&workspace, turn, &request.worker);
+        Ok(Response::new(held.await?))
     }
 
     async fn list_runs(
@@ -130,27 +178,44 @@ impl RunService for RunRpc {
         &self,
         request: Request<CancelRunRequest>,
     ) -> Result<Response<CancelRunResponse>, Status> {
-        let (_, workspace) = entered(&request, |request| &request.workspace_id)?;
+        let (principal, workspace) = entered(&request, |request| &request.workspace_id)?;
         let call = Call::of(&request, &request.get_ref().request_id)?;
+        let is_swarm = is_swarm(&principal)?;
         let request = request.into_inner();
-        let run = id::run("run_id", &request.run_id)?;
         let grace = request.grace_ms.unwrap_or(GRACE_MS);
         if grace > LONGEST_GRACE_MS {
             return Err(Error::field("grace_ms", "is over an hour").into());
         }
-        if request.reason.chars().count() > 1_000 {
+        let reason = request.reason;
+        if reason.chars().count() > 1_000 {
             return Err(Error::field("reason", "has over 1,000 characters").into());
         }
-        let wish = Steer::Cancel {
-            grace_ms: grace.into(),
-            reason: request.reason,
+        let which = which(&request.run_id, &request.request_key)?;
+        let grace_ms = grace.into();
+        let reply = match which {
+            Which::Run(_) if is_swarm => {
+                return Err(Error::Denied("swarm cancels by the key of a turn").into());
+            }
+            Which::Key(key) if is_swarm => {
+                let turn = convert::turn::id("request_key", &key)?;
+                let withdrawal = Withdrawal {
+                    workspace,
+                    turn,
+                    grace_ms,
+                    reason,
+                };
+                self.0.withdraw_turn(withdrawal).await?
+            }
+            which => {
+                let run = self.0.named(&workspace, &which).await?;
+                let wish = Steer::Cancel { grace_ms, reason };
+                let steered = self
+                    .0
+                    .steer_run(&call, &workspace, run, &wish, cancelled_to_wire);
+                steered.await?
+            }
         };
-        let reply = self
-            .0
-            .steer_run(&call, &workspace, run, &wish, |steered| CancelRunResponse {
-                state: steered.state.into(),
-            });
-        Ok(Response::new(reply.await?))
+        Ok(Response::new(reply))
     }
 
     async fn pause_run(
@@ -236,7 +301,11 @@ impl RunService for RunRpc {
             dry_run: request.dry_run,
             workspace,
         };
-        let parent = self.0.parent(&principal, &wish.workspace).await?;
+        let parent = if wish.dry_run {
+            None
+        } else {
+            self.0.parent(&principal, &wish.workspace).await?
+        };
         Ok(Response::new(self.0.rerun_from(&wish, parent).await?))
     }
 }

@@ -1,4 +1,4 @@
-//! Who could do a task: agents by their capabilities, and the workers that are registered for them.
+//! Who could do a task: agents by their capabilities and by the minds they serve, and the workers that are registered for them.
 
 use cambium_kernel::WorkspaceId;
 use chrono::{DateTime, Utc};
@@ -17,6 +17,7 @@ pub(crate) async fn agents(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
     needs: &[String],
+    mind: &str,
     most: i64,
 ) -> Result<Vec<Able>, sqlx::Error> {
     sqlx::query_as!(
@@ -25,11 +26,13 @@ pub(crate) async fn agents(
         SELECT a.name, coalesce(s.quarantined, false) AS "quarantined!", s.quarantine_until
         FROM hypha.agent a LEFT JOIN hypha.standing s USING (agent_id)
         WHERE a.workspace_id = $1 AND a.capabilities @> $2 AND coalesce(s.leaving, 0) = 0
+          AND ($4 = '' OR a.serves_minds && ARRAY[$4, '*'])
         ORDER BY coalesce(s.quarantined, false), a.name LIMIT $3
         "#,
         workspace.as_str(),
         needs,
         most,
+        mind,
     )
     .fetch_all(conn)
     .await
@@ -47,6 +50,7 @@ pub(crate) async fn nearest(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
     needs: &[String],
+    mind: &str,
 ) -> Result<Option<Nearest>, sqlx::Error> {
     sqlx::query_as!(
         Nearest,
@@ -54,13 +58,15 @@ pub(crate) async fn nearest(
         SELECT a.name, m.missing AS "missing!"
         FROM hypha.agent a
         CROSS JOIN LATERAL (
-            SELECT ARRAY(SELECT need FROM unnest($2::text[]) AS u (need) WHERE need <> ALL (a.capabilities)) AS missing
+            SELECT ARRAY(SELECT need FROM unnest($2::text[]) AS u (need) WHERE need <> ALL (a.capabilities))
+                   || CASE WHEN $3 = '' OR a.serves_minds && ARRAY[$3, '*'] THEN '{}' ELSE ARRAY['mind ' || $3] END AS missing
         ) m
         WHERE a.workspace_id = $1
         ORDER BY cardinality(m.missing), a.name LIMIT 1
         "#,
         workspace.as_str(),
         needs,
+        mind,
     )
     .fetch_optional(conn)
     .await
@@ -85,6 +91,7 @@ pub(crate) async fn workers(
     conn: &mut PgConnection,
     workspace: &WorkspaceId,
     needs: &[String],
+    mind: &str,
     most: i64,
 ) -> Result<Vec<Worker>, sqlx::Error> {
     sqlx::query_as!(
@@ -95,7 +102,8 @@ pub(crate) async fn workers(
             WHERE r.workspace_id = $1 AND NOT r.draining
               AND (r.capabilities = '{}' OR r.capabilities @> $2) -- a worker may offer less than its agents can do
               AND EXISTS (SELECT FROM hypha.agent a
-                          WHERE a.agent_id = ANY (r.agent_ids) AND a.workspace_id = $1 AND a.capabilities @> $2)
+                          WHERE a.agent_id = ANY (r.agent_ids) AND a.workspace_id = $1 AND a.capabilities @> $2
+                            AND ($4 = '' OR a.serves_minds && ARRAY[$4, '*']))
             ORDER BY r.reg DESC LIMIT $3
         ), held AS (
             SELECT h.reg, count(*) AS busy FROM hypha.hot h
@@ -107,6 +115,7 @@ pub(crate) async fn workers(
         workspace.as_str(),
         needs,
         most,
+        mind,
     )
     .fetch_all(conn)
     .await

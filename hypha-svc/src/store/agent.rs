@@ -10,6 +10,8 @@ pub(crate) struct Agent {
     pub(crate) workspace: String,
     pub(crate) name: String,
     pub(crate) capabilities: Vec<String>,
+    /// `*` is every one.
+    pub(crate) serves_minds: Vec<String>,
     /// JSON; empty if nothing.
     pub(crate) learnings: Vec<u8>,
 }
@@ -17,15 +19,18 @@ pub(crate) struct Agent {
 pub(crate) async fn upsert(conn: &mut PgConnection, agent: &Agent) -> Result<(), sqlx::Error> {
     sqlx::query!(
         r#"
-        INSERT INTO hypha.agent (agent_id, workspace_id, name, capabilities, inherited_learnings) VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO hypha.agent (agent_id, workspace_id, name, capabilities, inherited_learnings, serves_minds)
+        VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (agent_id) DO UPDATE
-        SET name = excluded.name, capabilities = excluded.capabilities, inherited_learnings = excluded.inherited_learnings
+        SET name = excluded.name, capabilities = excluded.capabilities, inherited_learnings = excluded.inherited_learnings,
+            serves_minds = excluded.serves_minds
         "#,
         agent.id.as_uuid(),
         agent.workspace,
         agent.name,
         &agent.capabilities,
         agent.learnings,
+        &agent.serves_minds,
     )
     .execute(conn)
     .await?;
@@ -38,7 +43,10 @@ pub(crate) async fn find(
     ids: &[AgentId],
 ) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT agent_id, workspace_id, name, capabilities, inherited_learnings FROM hypha.agent WHERE agent_id = ANY ($1)"#,
+        r#"
+        SELECT agent_id, workspace_id, name, capabilities, inherited_learnings, serves_minds
+        FROM hypha.agent WHERE agent_id = ANY ($1)
+        "#,
         &ids.iter().map(|id| id.as_uuid()).collect::<Vec<Uuid>>(),
     )
     .fetch_all(conn)
@@ -48,6 +56,7 @@ pub(crate) async fn find(
         workspace: row.workspace_id,
         name: row.name,
         capabilities: row.capabilities,
+        serves_minds: row.serves_minds,
         learnings: row.inherited_learnings,
     });
     Ok(agents.collect())

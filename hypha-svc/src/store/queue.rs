@@ -1,4 +1,4 @@
-//! Queues: interned pairs of workspace and required capabilities.
+//! Queues: interned workspaces, required capabilities, and the mind whose turns the work is of.
 
 use sqlx::PgConnection;
 
@@ -7,6 +7,8 @@ pub(crate) struct Queue {
     pub(crate) queue: i32,
     pub(crate) workspace: String,
     pub(crate) requires: Vec<String>,
+    /// Empty: nobody's.
+    pub(crate) mind: String,
 }
 
 /// The number of one queue, made if it is new.
@@ -14,11 +16,13 @@ pub(crate) async fn intern(
     conn: &mut PgConnection,
     workspace: &str,
     requires: &[String],
+    mind: &str,
 ) -> Result<i32, sqlx::Error> {
     let found = sqlx::query!(
-        r#"SELECT queue FROM hypha.queue WHERE workspace_id = $1 AND requires = $2"#,
+        r#"SELECT queue FROM hypha.queue WHERE workspace_id = $1 AND requires = $2 AND mind = $3"#,
         workspace,
         requires,
+        mind,
     )
     .fetch_optional(&mut *conn)
     .await?;
@@ -27,12 +31,13 @@ pub(crate) async fn intern(
     }
     let row = sqlx::query!(
         r#"
-        INSERT INTO hypha.queue (workspace_id, requires) VALUES ($1, $2)
+        INSERT INTO hypha.queue (workspace_id, requires, mind) VALUES ($1, $2, $3)
         ON CONFLICT ON CONSTRAINT queue_once DO UPDATE SET requires = excluded.requires
         RETURNING queue
         "#,
         workspace,
         requires,
+        mind,
     )
     .fetch_one(conn)
     .await?;
@@ -43,7 +48,7 @@ pub(crate) async fn intern(
 pub(crate) async fn above(conn: &mut PgConnection, above: i32) -> Result<Vec<Queue>, sqlx::Error> {
     sqlx::query_as!(
         Queue,
-        r#"SELECT queue, workspace_id AS workspace, requires FROM hypha.queue WHERE queue > $1 ORDER BY queue"#,
+        r#"SELECT queue, workspace_id AS workspace, requires, mind FROM hypha.queue WHERE queue > $1 ORDER BY queue"#,
         above,
     )
     .fetch_all(conn)

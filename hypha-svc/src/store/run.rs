@@ -1,5 +1,7 @@
 //! Runs as people see them, and their locks.
 
+use cambium_hypha::turn::Turn;
+use cambium_hypha::{Mind, TurnId};
 use cambium_kernel::{RunId, WorkspaceId};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -15,6 +17,7 @@ pub(crate) struct Fixed {
     pub(crate) input: Vec<u8>,
     /// Nodes taken over from another run, a bit each.
     pub(crate) reused: Option<Vec<u8>>,
+    pub(crate) turn: Option<Turn>,
 }
 
 pub(crate) async fn fixed(
@@ -22,7 +25,10 @@ pub(crate) async fn fixed(
     run: RunId,
 ) -> Result<Option<Fixed>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT workspace_id, graph_hash, input, reused FROM hypha.run WHERE run_id = $1"#,
+        r#"
+        SELECT workspace_id, graph_hash, input, reused, turn_id, instance, parent_run_id
+        FROM hypha.run WHERE run_id = $1
+        "#,
         run.as_uuid(),
     )
     .fetch_optional(conn)
@@ -32,7 +38,16 @@ pub(crate) async fn fixed(
         graph_hash: row.graph_hash,
         input: row.input,
         reused: row.reused,
+        turn: turn(row.turn_id, row.instance.as_deref(), row.parent_run_id),
     }))
+}
+
+fn turn(id: Option<Uuid>, mind: Option<&str>, parent: Option<Uuid>) -> Option<Turn> {
+    Some(Turn {
+        id: TurnId::from_uuid(id?),
+        mind: Mind::parse(mind?)?,
+        is_root: parent.is_none(),
+    })
 }
 
 /// A run in full, for the wire.
@@ -70,6 +85,7 @@ pub(crate) struct Full {
     pub(crate) parent: Option<TaskKey>,
     pub(crate) rerun_of: Option<RunId>,
     pub(crate) reused: i32,
+    pub(crate) turn: Option<Turn>,
 }
 
 macro_rules! full {
@@ -109,6 +125,7 @@ macro_rules! full {
             }),
             rerun_of: row.rerun_of.map(RunId::from_uuid),
             reused: row.reused_count.unwrap_or(0),
+            turn: turn(row.turn_id, row.instance.as_deref(), row.parent_run_id),
         }
     }};
 }
@@ -124,7 +141,7 @@ pub(crate) async fn full(
                r.started_at, r.state, r.paused, r.seq, r.succeeded, r.failed, r.skipped, r.omitted, r.cancelled, r.total,
                r.gratitude, r.cost_micro_usd, r.unmeasured, r.ended_at, r.chain_length, r.chain_breadth, r.total_handoffs,
                r.consumed_outputs, r.total_outputs, r.dead_ends, r.parent_run_id, r.parent_n, r.parent_i, r.rerun_of,
-               r.reused_count
+               r.reused_count, r.turn_id, r.instance
         FROM hypha.run r
         JOIN hypha.graph g ON g.workspace_id = r.workspace_id AND g.name = r.graph_name AND g.version = r.graph_version
         WHERE r.run_id = $1 AND r.workspace_id = $2
@@ -151,7 +168,7 @@ pub(crate) async fn list(
                r.started_at, r.state, r.paused, r.seq, r.succeeded, r.failed, r.skipped, r.omitted, r.cancelled, r.total,
                r.gratitude, r.cost_micro_usd, r.unmeasured, r.ended_at, r.chain_length, r.chain_breadth, r.total_handoffs,
                r.consumed_outputs, r.total_outputs, r.dead_ends, r.parent_run_id, r.parent_n, r.parent_i, r.rerun_of,
-               r.reused_count
+               r.reused_count, r.turn_id, r.instance
         FROM hypha.run r
         JOIN hypha.graph g ON g.workspace_id = r.workspace_id AND g.name = r.graph_name AND g.version = r.graph_version
         WHERE r.workspace_id = $1 AND ($2::uuid IS NULL OR r.run_id < $2) AND ($3::smallint IS NULL OR r.state = $3)
@@ -304,6 +321,7 @@ pub(crate) struct Launched<'a> {
     pub(crate) parent: Option<TaskKey>,
     pub(crate) rerun_of: Option<RunId>,
     pub(crate) reused: Option<&'a [u8]>,
+    pub(crate) turn: Option<&'a Turn>,
 }
 
 /// Inserts a run without any of its tasks, unless its key is taken. Answers whether it did. The row is locked with that.
@@ -315,8 +333,8 @@ pub(crate) async fn launch(
         r#"
         INSERT INTO hypha.run (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version,
                                started_at, input, open, total, seq, retain_days, parent_run_id, parent_n, parent_i, rerun_of,
-                               reused)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, hypha.now(), $8, 0, 0, 0, $9, $10, $11, $12, $13, $14)
+                               reused, turn_id, instance)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, hypha.now(), $8, 0, 0, 0, $9, $10, $11, $12, $13, $14, $15, $16)
         ON CONFLICT ON CONSTRAINT run_key_once DO NOTHING
         "#,
         new.run.as_uuid(),
@@ -333,6 +351,8 @@ pub(crate) async fn launch(
         new.parent.map(|task| signed(task.i)),
         new.rerun_of.map(RunId::as_uuid),
         new.reused,
+        new.turn.map(|turn| turn.id.as_uuid()),
+        new.turn.map(|turn| turn.mind.as_str()),
     )
     .execute(conn)
     .await?;

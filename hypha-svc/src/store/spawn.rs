@@ -1,5 +1,6 @@
 //! Work that nobody can do, and what came of asking for an agent that can.
 
+use cambium_hypha::turn::serves;
 use cambium_kernel::{AgentId, RunId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -14,6 +15,8 @@ pub(crate) struct Stranded {
     pub(crate) n: u32,
     pub(crate) workspace: String,
     pub(crate) requires: Vec<String>,
+    /// Whose turn it is; empty: nobody's.
+    pub(crate) mind: String,
 }
 
 /// These runs' graphs let agents be spawned.
@@ -47,7 +50,7 @@ pub(crate) async fn stranded(
 ) -> Result<Vec<Stranded>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
-        SELECT DISTINCT h.run_id, h.n, q.workspace_id, q.requires
+        SELECT DISTINCT h.run_id, h.n, q.workspace_id, q.requires, q.mind
         FROM hypha.spawning s
         JOIN hypha.hot h ON h.run_id = s.run_id AND h.state = 0
         JOIN hypha.queue q ON q.queue = h.queue
@@ -55,6 +58,7 @@ pub(crate) async fn stranded(
         WHERE coalesce(k.next_at <= hypha.now(), true) AND NOT EXISTS (
             SELECT FROM hypha.agent a LEFT JOIN hypha.standing t USING (agent_id)
             WHERE a.workspace_id = q.workspace_id AND a.capabilities @> q.requires
+              AND (q.mind = '' OR a.serves_minds && ARRAY[q.mind, '*'])
               AND coalesce(t.leaving, 0) = 0 AND NOT coalesce(t.quarantined, false)
         )
         ORDER BY h.run_id, h.n LIMIT $1
@@ -68,6 +72,7 @@ pub(crate) async fn stranded(
         n: unsigned(row.n),
         workspace: row.workspace_id,
         requires: row.requires,
+        mind: row.mind,
     });
     Ok(rows.collect())
 }
@@ -76,7 +81,9 @@ impl Stranded {
     /// Whether that agent can do it.
     pub(crate) fn is_for(&self, agent: &Agent) -> bool {
         let can = |need: &String| agent.capabilities.contains(need);
-        agent.workspace == self.workspace && self.requires.iter().all(can)
+        agent.workspace == self.workspace
+            && self.requires.iter().all(can)
+            && serves(&agent.serves_minds, &self.mind)
     }
 }
 

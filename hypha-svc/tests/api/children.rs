@@ -5,8 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cambium_proto::hypha::v1::run_service_client::RunServiceClient;
 use cambium_proto::hypha::v1::{
-    Attempt, CancelRunRequest, LeaseState, MintAgentTokenRequest, RunState, StartRunRequest,
-    StartRunResponse, TaskState,
+    Attempt, CancelRunRequest, LeaseState, RunState, StartRunRequest, StartRunResponse, TaskState,
 };
 use cambium_testkit::wait_until;
 use chrono::TimeDelta;
@@ -14,21 +13,7 @@ use tonic::{Code, Status};
 
 use crate::fixture::{Fixture, WORKSPACE, Worker, graph, id, refusal, start};
 
-/// A token for the agent of an attempt.
-async fn token(worker: &mut Worker, attempt: &Attempt) -> Result<String, Status> {
-    let request = MintAgentTokenRequest {
-        registration_id: worker.registration.clone(),
-        lease: attempt.lease.clone(),
-    };
-    Ok(worker
-        .client
-        .mint_agent_token(request)
-        .await?
-        .into_inner()
-        .token)
-}
-
-async fn start_as(
+pub(crate) async fn start_as(
     fixture: &Fixture,
     token: &str,
     key: &str,
@@ -67,7 +52,7 @@ async fn holding(fixture: &Fixture, worker: &mut Worker) -> (String, Attempt, St
     fixture.put(graph("child", &["C"], &[])).await.unwrap();
     let run = fixture.start(graph("parent", &["T"], &[])).await;
     let attempt = worker.take_node("T").await;
-    let token = token(worker, &attempt).await.unwrap();
+    let token = worker.token(&attempt).await.unwrap();
     (run, attempt, token)
 }
 
@@ -101,7 +86,7 @@ async fn children_and_their_children_are_cancelled_with_their_parent() {
         .unwrap()
         .run_id;
     let task = worker.take_node("C").await;
-    let token_of_c = token(&mut worker, &task).await.unwrap();
+    let token_of_c = worker.token(&task).await.unwrap();
     let grandchild = start_as(&fixture, &token_of_c, "g", "child")
         .await
         .unwrap()
@@ -163,7 +148,7 @@ async fn a_token_of_a_lease_that_ran_out_starts_nothing() {
     .await;
 
     let refused = start_as(&fixture, &old, "k", "child").await.unwrap_err();
-    let no_token = token(&mut worker, &attempt).await.unwrap_err();
+    let no_token = worker.token(&attempt).await.unwrap_err();
 
     for refused in [&refused, &no_token] {
         assert_eq!(refusal(refused), (Code::Aborted, "LEASE_LOST".to_owned()));
@@ -177,7 +162,7 @@ async fn nobody_mints_a_token_for_anothers_lease() {
     let mut thief = fixture.worker("thief", &[]).await;
     let (_, attempt, _) = holding(&fixture, &mut worker).await;
 
-    let refused = token(&mut thief, &attempt).await.unwrap_err();
+    let refused = thief.token(&attempt).await.unwrap_err();
 
     let expected = (Code::PermissionDenied, "LEASE_NOT_YOURS".to_owned());
     assert_eq!(refusal(&refused), expected);
@@ -193,7 +178,7 @@ async fn a_child_whose_parent_fails_fast_is_stopped_too() {
     if first.node == "U" {
         std::mem::swap(&mut first, &mut second);
     }
-    let token = token(&mut worker, &first).await.unwrap();
+    let token = worker.token(&first).await.unwrap();
     let child = start_as(&fixture, &token, "k", "child")
         .await
         .unwrap()

@@ -18,6 +18,7 @@ fn cancel(run: &str) -> CancelRunRequest {
         run_id: run.to_owned(),
         reason: "no longer needed".to_owned(),
         grace_ms: Some(5_000),
+        ..CancelRunRequest::default()
     }
 }
 

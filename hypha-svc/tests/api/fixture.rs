@@ -1,5 +1,6 @@
 //! A real hypha on a port of its own, with a database of its own, and workers that tests drive by hand.
 
+mod swarm;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};
@@ -32,6 +33,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 use uuid::Uuid;
 
+pub(crate) use swarm::{Swarm, turn};
 pub(crate) use worker::Worker;
 
 pub(crate) type Authenticated = InterceptedService<Channel, Bearer>;
@@ -63,6 +65,7 @@ pub(crate) struct Wish {
     pub(crate) grace: Duration,
     pub(crate) immune: Option<String>,
     pub(crate) genesis: Option<String>,
+    pub(crate) swarm: Option<String>,
     pub(crate) retention: Retention,
 }
 
@@ -74,6 +77,7 @@ impl Default for Wish {
             grace: Duration::from_secs(30),
             immune: None,
             genesis: None,
+            swarm: None,
             retention: Retention::default(),
         }
     }
@@ -114,7 +118,11 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         grace: wish.grace,
         committers: wish.committers,
         retention: wish.retention,
-        receivers: receivers(wish.immune, wish.genesis),
+        receivers: receivers([
+            ("immune", wish.immune),
+            ("genesis", wish.genesis),
+            ("swarm", wish.swarm),
+        ]),
         spawn_after: Duration::from_secs(5),
     };
     let listener = TcpListener::bind(anywhere).await.unwrap();
@@ -128,8 +136,7 @@ async fn serve(database: &Database, keys: &Keys, wish: Wish, stop: &Stop) -> Cha
         .unwrap()
 }
 
-fn receivers(immune: Option<String>, genesis: Option<String>) -> HashMap<String, String> {
-    let named = [("immune", immune), ("genesis", genesis)];
+fn receivers(named: [(&str, Option<String>); 3]) -> HashMap<String, String> {
     let given = named
         .into_iter()
         .filter_map(|(name, url)| Some((name.to_owned(), url?)));
@@ -152,7 +159,8 @@ impl Replica {
     }
 
     pub(crate) async fn worker(&self, name: &str, capabilities: &[&str]) -> Worker {
-        let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, name, capabilities).await;
+        let agent = told(name, capabilities, &[]);
+        let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, agent).await;
         register(&self.channel, &self.keys, name, agent).await
     }
 
@@ -178,21 +186,26 @@ async fn register(channel: &Channel, keys: &Keys, name: &str, agent: String) -> 
     }
 }
 
+/// A new agent, as genesis tells of it.
+fn told(name: &str, capabilities: &[&str], minds: &[&str]) -> AgentSpawned {
+    let owned = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+    AgentSpawned {
+        agent_id: id(),
+        name: name.to_owned(),
+        capabilities: owned(capabilities),
+        serves_minds: owned(minds),
+        ..AgentSpawned::default()
+    }
+}
+
 /// Tells hypha of an agent, as genesis does.
 async fn tell_of_agent(
     channel: &Channel,
     keys: &Keys,
     workspace: &str,
-    name: &str,
-    capabilities: &[&str],
+    spawned: AgentSpawned,
 ) -> String {
-    let agent = Uuid::now_v7().to_string();
-    let spawned = AgentSpawned {
-        agent_id: agent.clone(),
-        name: name.to_owned(),
-        capabilities: capabilities.iter().map(|one| (*one).to_owned()).collect(),
-        ..AgentSpawned::default()
-    };
+    let agent = spawned.agent_id.clone();
     let signal = Signal {
         workspace_id: workspace.to_owned(),
         ..signal(
@@ -316,7 +329,7 @@ impl Fixture {
             graph: version.name,
             version: version.version,
             input: Bytes::from(input.to_owned()),
-            signals: Vec::new(),
+            ..StartRunRequest::default()
         };
         let reply = self.runs.clone().start_run(request).await.unwrap();
         reply.into_inner().run_id
@@ -386,7 +399,8 @@ impl Fixture {
         name: &str,
         capabilities: &[&str],
     ) -> String {
-        tell_of_agent(&self.channel, &self.keys, workspace, name, capabilities).await
+        let agent = told(name, capabilities, &[]);
+        tell_of_agent(&self.channel, &self.keys, workspace, agent).await
     }
 
     /// Tells hypha a fact, as that service does.
@@ -425,6 +439,26 @@ impl Fixture {
     /// The same call as somebody else.
     pub(crate) fn as_token(&self, token: &str) -> Authenticated {
         with_token(self.channel.clone(), token)
+    }
+
+    /// The same, of an agent that may be given the work of these minds' turns.
+    pub(crate) async fn serving(
+        &self,
+        name: &str,
+        capabilities: &[&str],
+        minds: &[&str],
+    ) -> Worker {
+        let agent = told(name, capabilities, minds);
+        let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, agent).await;
+        register(&self.channel, &self.keys, name, agent).await
+    }
+
+    /// Swarm, as it calls here.
+    pub(crate) fn swarm(&self) -> Swarm {
+        Swarm::calling(with_token(
+            self.channel.clone(),
+            &self.keys.service("swarm"),
+        ))
     }
 
     /// A registered worker with one agent that can do these things.

@@ -17,7 +17,7 @@ fn wish(key: &str, graph: &str, input: &str) -> StartRunRequest {
         graph: graph.to_owned(),
         version: 0,
         input: Bytes::from(input.to_owned()),
-        signals: Vec::new(),
+        ..StartRunRequest::default()
     }
 }
 

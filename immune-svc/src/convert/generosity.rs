@@ -35,7 +35,13 @@ pub(crate) fn fact_of(
             format!("{}: {reason}", principal.subject())
         }
         Kind::Service if principal.name == recorder => String::new(),
-        Kind::Service | Kind::Agent | Kind::Worker | Kind::Viewer => {
+        Kind::Service
+        | Kind::Agent
+        | Kind::Worker
+        | Kind::Viewer
+        | Kind::Mind
+        | Kind::Scheduler
+        | Kind::Meter => {
             return Err(Error::NotYours(principal.name.clone()));
         }
     };

@@ -38,6 +38,7 @@ pub(crate) async fn since(
         agent_id: Uuid,
         name: String,
         capabilities: Vec<String>,
+        serves_minds: Vec<String>,
         state: String,
         enrolled_at: DateTime<Utc>,
         template: Option<String>,
@@ -50,7 +51,7 @@ pub(crate) async fn since(
     let rows = sqlx::query_as!(
         Found,
         r#"
-        SELECT workspace_id, agent_id, name, capabilities, state, enrolled_at,
+        SELECT workspace_id, agent_id, name, capabilities, serves_minds, state, enrolled_at,
                template, template_version, parent_id, root_id, generation, changed_in
         FROM genesis.agent
         WHERE workspace_id = $1 AND changed_in >= $2 AND (changed_in, agent_id) > ($3, $4)
@@ -71,6 +72,7 @@ pub(crate) async fn since(
             agent_id: found.agent_id,
             name: found.name,
             capabilities: found.capabilities,
+            serves_minds: found.serves_minds,
             state: found.state,
             enrolled_at: found.enrolled_at,
             template: found.template,

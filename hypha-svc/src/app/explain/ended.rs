@@ -10,7 +10,7 @@ use super::{Case, omitted};
 use crate::engine::edges::edge_outcomes;
 use crate::engine::losers::NOT_NEEDED;
 use crate::engine::op::EdgeOutcome;
-use crate::engine::plan::{CANCELLED, CANCELLING, end_state};
+use crate::engine::plan::{BUDGET, CANCELLED, CANCELLING, end_state};
 use crate::error::Error;
 use crate::store;
 use crate::store::engine::TaskKey;
@@ -179,6 +179,11 @@ async fn cancelled(conn: &mut PgConnection, case: &Case, end: &End) -> Result<To
         Some("RUN_CANCELLED") => "it was cancelled with the run before it could start"
             .to_owned()
             .into(),
+        Some(BUDGET) => {
+            "it was cancelled before it could start, since its turn has cost as much as it may"
+                .to_owned()
+                .into()
+        }
         Some("FAIL_FAST") => {
             with_culprit(conn, case, "it was cancelled before it could start").await?
         }

@@ -1,5 +1,6 @@
 //! Why a ready task has not been taken: nobody can do it, nobody is there who could, or others come first.
 
+use cambium_hypha::Mind;
 use cambium_proto::hypha::v1::{Reason, ReasonKind};
 use sqlx::PgConnection;
 
@@ -27,9 +28,10 @@ pub(super) async fn explain(
     let workspace = &case.info.workspace;
     let node = &case.info.graph().nodes()[task.n as usize];
     let needs = convert::graph::requires(node);
-    let agents = store::able::agents(conn, workspace, &needs, WORKERS).await?;
+    let mind = case.info.pinned.mind.as_ref().map_or("", Mind::as_str);
+    let agents = store::able::agents(conn, workspace, &needs, mind, WORKERS).await?;
     if agents.is_empty() {
-        let nearest = store::able::nearest(conn, workspace, &needs).await?;
+        let nearest = store::able::nearest(conn, workspace, &needs, mind).await?;
         let why = nobody(name, who, needs, nearest);
         return Ok(vec![asked(conn, task, why).await?]);
     }
@@ -37,7 +39,7 @@ pub(super) async fn explain(
         let why = quarantined(name, who, &agents);
         return Ok(vec![asked(conn, task, why).await?]);
     }
-    let workers = store::able::workers(conn, workspace, &needs, WORKERS).await?;
+    let workers = store::able::workers(conn, workspace, &needs, mind, WORKERS).await?;
     if workers.is_empty() {
         return Ok(vec![unmanned(name, who, &agents)]);
     }

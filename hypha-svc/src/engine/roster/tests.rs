@@ -4,6 +4,7 @@ use cambium_kernel::WorkspaceId;
 use uuid::Uuid;
 
 use super::*;
+use crate::engine::registration::Offered;
 
 const WORKSPACE: &str = "default";
 
@@ -17,7 +18,11 @@ fn asking(roster: &mut Roster, id: u128, slots: u32) {
         WorkspaceId::parse(WORKSPACE).unwrap(),
         "worker:w".to_owned(),
         slots,
-        vec![(agent(id), std::collections::BTreeSet::new())],
+        vec![Offered {
+            id: agent(id),
+            has: std::collections::BTreeSet::new(),
+            serves_minds: Vec::new(),
+        }],
         false,
     ));
     roster.note_asking(&registration);

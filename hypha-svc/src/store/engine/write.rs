@@ -127,7 +127,7 @@ pub(crate) struct Write {
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) at: DateTime<Utc>,
-    /// Those of `runs` whose key was free.
+    /// Those of `runs` whose key was free, and not a withdrawn turn's.
     pub(crate) started: Vec<RunId>,
 }
 
@@ -147,9 +147,12 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
             SELECT u.run_id, u.workspace_id, u.request_key, u.body_hash, u.graph_hash, u.graph_name, u.graph_version,
                    t.at, u.input, u.open, u.open, u.seq, u.retain_days
             FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::int[], $8::bytea[],
-                        $9::int[], $10::int[], $77::smallint[])
+                        $9::int[], $10::int[], $77::smallint[], $81::uuid[])
                  AS u (run_id, workspace_id, request_key, body_hash, graph_hash, graph_name, graph_version, input, open, seq,
-                       retain_days), t
+                       retain_days, as_turn), t
+            -- Not an anti-join, which might read all turns: one look by key for each run, and none without runs.
+            WHERE (SELECT w.withdrawn FROM hypha.turn w WHERE w.workspace_id = u.workspace_id AND w.turn_id = u.as_turn)
+                  IS NOT TRUE -- a withdrawn turn's key is spent
             ORDER BY u.workspace_id, u.request_key
             ON CONFLICT ON CONSTRAINT run_key_once DO NOTHING
             RETURNING run_id
@@ -295,6 +298,7 @@ pub(crate) async fn write(conn: &mut PgConnection, w: &Write) -> Result<Written,
         &column!(w.hot, h => h.turn) as &[Option<i64>],
         &column!(w.settled, s => s.0.as_uuid()),
         &column!(w.settled, s => s.1),
+        &column!(w.runs, r => Uuid::try_parse(&r.request_key).ok()) as &[Option<Uuid>],
     )
     .fetch_one(conn)
     .await?;
