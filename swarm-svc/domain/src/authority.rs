@@ -22,6 +22,23 @@ pub enum Organ {
     Own,
 }
 
+impl Organ {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::Own => "self",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Persona, Self::Own]
+            .into_iter()
+            .find(|organ| organ.as_str() == text)
+    }
+}
+
 /// Who asks, as its credential says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {

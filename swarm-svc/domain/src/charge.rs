@@ -21,6 +21,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub const ALL: [Self; 4] = [Self::Ended, Self::Orphaned, Self::Overdue, Self::LateStart];
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|outcome| outcome.as_str() == text)
+    }
+
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,6 +50,24 @@ pub enum Source {
     Meter,
     /// Our own look at turns that nobody ends.
     Sweep,
+}
+
+impl Source {
+    pub const ALL: [Self; 3] = [Self::Run, Self::Meter, Self::Sweep];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Meter => "meter",
+            Self::Sweep => "sweep",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == text)
+    }
 }
 
 /// What was found out about a turn's cost.
@@ -112,7 +139,7 @@ pub fn settle(
 }
 
 /// A cost from 0 to 10 caps. More is refused as a broken meter.
-fn credible(micro_usd: i64, cap: Usd) -> Result<Usd, Error> {
+pub fn credible(micro_usd: i64, cap: Usd) -> Result<Usd, Error> {
     let most = cap.as_micros().saturating_mul(BROKEN);
     crate::error::bounded("cost_micro_usd", micro_usd, 0..=most).map(Usd::from_micros)
 }

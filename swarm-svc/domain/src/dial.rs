@@ -19,6 +19,23 @@ pub enum Reserve {
     None,
 }
 
+impl Reserve {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cap => "cap",
+            Self::None => "none",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Cap, Self::None]
+            .into_iter()
+            .find(|reserve| reserve.as_str() == text)
+    }
+}
+
 /// What an operator would set; what is left out gets its default.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -128,6 +145,21 @@ impl Dial {
     #[must_use]
     pub const fn heat_ppm(&self) -> i64 {
         self.heat_ppm
+    }
+
+    /// The dial as it was set, with what was left out.
+    #[must_use]
+    pub fn setting(&self) -> Setting {
+        Setting {
+            heat_ppm: self.heat_ppm,
+            base_rate_micro_usd_per_h: self.rate,
+            base_run_micro_usd: self.run,
+            k: self.k.into(),
+            reserve: self.reserve,
+            burst_micro_usd: Some(self.burst),
+            floor_micro_usd: Some(self.floor),
+            turn_max_s: Some(self.turn_max_s),
+        }
     }
 
     /// What is earned in a microsecond, in 3.6 · 10^15ths of a micro-dollar: the pace without its rounding.

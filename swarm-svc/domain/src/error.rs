@@ -150,6 +150,12 @@ pub enum Error {
     #[error("line {line} of the bundle {why}")]
     Bundle { line: usize, why: &'static str },
 
+    #[error("the bundle has over {most} bytes")]
+    BundleTooLarge { most: usize },
+
+    #[error("the mind is not as it was when that bundle was made: export it again")]
+    BundleStale,
+
     #[error("the bytes are of no form that is known")]
     UnknownFormat,
 }

@@ -21,6 +21,7 @@ pub mod record;
 pub mod review;
 pub mod session;
 pub mod share;
+pub mod target;
 pub mod text;
 pub mod tick;
 pub mod time;
@@ -28,6 +29,7 @@ pub mod timeline;
 pub mod transfer;
 pub mod turn;
 pub mod wallet;
+pub mod warning;
 mod why;
 pub mod work;
 

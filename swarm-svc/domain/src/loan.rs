@@ -28,6 +28,18 @@ impl Loan {
     pub fn is_active(&self, now: DateTime<Utc>) -> bool {
         self.ended_at.is_none() && now < self.until
     }
+
+    /// Ends it before its time. One that is over stays as it is.
+    #[must_use]
+    pub fn ended(self, now: DateTime<Utc>) -> Self {
+        if !self.is_active(now) {
+            return self;
+        }
+        Self {
+            ended_at: Some(now),
+            ..self
+        }
+    }
 }
 
 /// What a mind would lend.

@@ -22,6 +22,14 @@ pub enum Wakes {
 }
 
 impl Wakes {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::Always => "always",
+        }
+    }
+
     pub fn parse(text: &str) -> Result<Self, Error> {
         match text {
             "work" => Ok(Self::Work),
@@ -55,6 +63,34 @@ impl Agenda {
     pub const fn rested(self) -> Self {
         Self {
             rest_until: None,
+            ..self
+        }
+    }
+
+    /// Woken by other things; what is left out stays as it is.
+    #[must_use]
+    pub fn set(self, wakes: Option<Wakes>, wake_at: Option<DateTime<Utc>>) -> Self {
+        Self {
+            wakes: wakes.unwrap_or(self.wakes),
+            wake_at: wake_at.or(self.wake_at),
+            ..self
+        }
+    }
+
+    /// As its asking to retire leaves it. Asking again does not make it later.
+    #[must_use]
+    pub fn asking(self, now: DateTime<Utc>) -> Self {
+        Self {
+            retirement_asked_at: self.retirement_asked_at.or(Some(now)),
+            ..self
+        }
+    }
+
+    /// As taking that back leaves it.
+    #[must_use]
+    pub const fn staying(self) -> Self {
+        Self {
+            retirement_asked_at: None,
             ..self
         }
     }
@@ -139,6 +175,21 @@ impl Standing {
             return true;
         };
         self.agenda.wakes == Wakes::Always || self.reasons().any(|at| last < at && at <= now)
+    }
+
+    /// What a turn is for, by the words that its brief tells: all that was reached since the launch of the turn before.
+    #[must_use]
+    pub fn woken_by(&self, before: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Vec<&'static str> {
+        let is_new = |at: &DateTime<Utc>| before.is_none_or(|before| before < *at) && *at <= now;
+        let words = [
+            (before.is_none(), "first"),
+            (self.agenda.wakes == Wakes::Always, "always"),
+            (self.launch.reason_at.iter().any(is_new), "news"),
+            (self.agenda.wake_at.iter().any(is_new), "wake_at"),
+            (self.reviews.iter().any(is_new), "review"),
+        ];
+        let stands = words.into_iter().filter(|(stands, _)| *stands);
+        stands.map(|(_, word)| word).collect()
     }
 
     /// When the next reason falls due, if one is known.

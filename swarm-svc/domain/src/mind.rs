@@ -41,6 +41,30 @@ pub enum Shown {
 pub const MOST_OPEN: usize = 10_000;
 
 impl State {
+    pub const ALL: [Self; 5] = [
+        Self::Proposed,
+        Self::Declined,
+        Self::Open,
+        Self::Retired,
+        Self::Moved,
+    ];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Declined => "declined",
+            Self::Open => "open",
+            Self::Retired => "retired",
+            Self::Moved => "moved",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
     /// A name is proposed: free, or declined before.
     pub fn propose(current: Option<Self>) -> Result<Self, Error> {
         match current {

@@ -15,9 +15,10 @@ use serde_json::Value;
 
 pub use birth::{Fresh, born};
 pub use identity::{IDENTITY, changed};
-pub use put::{Put, Receipt, put};
+pub use put::{Put, Receipt, meant, put};
 
-use crate::{Error, canonical};
+use crate::authority::Principal;
+use crate::{Error, Instance, canonical};
 
 /// The form that every stored persona has.
 pub const SCHEMA_VERSION: &str = "gamecult.persona_state.v0";
@@ -50,6 +51,8 @@ pub enum Fault {
     NotUri,
     #[error("is none of the words that it may be")]
     UnknownWord,
+    #[error("holds a NUL character")]
+    Nul,
 }
 
 /// A value that is a persona.
@@ -71,6 +74,15 @@ impl Persona {
         Ok(Self { value, updated_at })
     }
 
+    /// A persona that nobody put, no larger than one that is.
+    fn sized(value: Value) -> Result<Self, Error> {
+        let (bytes, most) = (canonical::text(&value).len(), MOST_BYTES);
+        if bytes > most {
+            return Err(Error::PersonaTooLarge { bytes, most });
+        }
+        Self::new(value)
+    }
+
     /// A stored persona. One that breaks a rule, or is not what its digest says, cannot be read: its mind is not launched.
     pub fn stored(value: Value, sha256: &str) -> Result<Self, Error> {
         if canonical::digest(&value) != sha256 {
@@ -82,6 +94,16 @@ impl Persona {
     #[must_use]
     pub const fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// What a reader sees of the persona: its private notes are for the mind itself and its operator, and not for its lead.
+    #[must_use]
+    pub fn shown_to(&self, reader: &Principal, of: &Instance) -> Value {
+        match reader {
+            Principal::Operator(_) => self.value.clone(),
+            Principal::Mind(mind, _) if mind == of => self.value.clone(),
+            _ => self.public(),
+        }
     }
 
     /// The value for readers other than the mind and its operator: without its private notes.

@@ -16,6 +16,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether its turn is before another's.
+    #[must_use]
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.place() < other.place()
+    }
+
     /// Least vtime first, then the larger effective share, then the name in byte order.
     fn place(&self) -> (Vtime, Reverse<EffectiveShare>, &Instance) {
         (self.vtime, Reverse(self.share), &self.instance)

@@ -4,21 +4,28 @@
 mod admit;
 mod form;
 mod hand_over;
+mod lead;
 mod reference;
 #[cfg(test)]
 pub(crate) mod sample;
 mod shelf;
 #[cfg(test)]
 mod tests;
+mod verb;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 pub use admit::{Author, MOST, admit};
-pub use hand_over::accepted;
+pub use hand_over::{
+    Offer, Thing, accepted, both_ids, copy_id, held_area, is_accepted, stewardship, still_stands,
+    withdrawal,
+};
+pub use lead::{Appointment, appointed};
 pub use reference::{Citation, ForeignRef, verify};
-pub use shelf::Shelf;
+pub use shelf::{Shelf, is_lead_ruling};
+pub use verb::{is_one_ruling, verb};
 
 use crate::error::Text as _;
 use crate::{Error, Instance, canonical, text};
@@ -212,11 +219,17 @@ impl Document {
         lists.flatten().filter_map(ForeignRef::from_value).collect()
     }
 
+    /// The minds between which a question is a fork.
+    pub fn between(&self) -> impl Iterator<Item = Instance> {
+        let between = self.payload.get("between").and_then(Value::as_array);
+        let names = between.into_iter().flatten().filter_map(Value::as_str);
+        names.filter_map(|name| Instance::parse(name).ok())
+    }
+
     /// Whether a question is a fork between minds.
     #[must_use]
     pub fn is_between_minds(&self) -> bool {
-        let between = self.payload.get("between").and_then(Value::as_array);
-        between.is_some_and(|minds| !minds.is_empty())
+        self.between().next().is_some()
     }
 }
 

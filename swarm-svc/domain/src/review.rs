@@ -16,6 +16,16 @@ pub enum Cause {
     SecondMind,
 }
 
+impl Cause {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AtWrite => "at_write",
+            Self::SecondMind => "second_mind",
+        }
+    }
+}
+
 /// Days until a review that nobody named a date for, and the most that there may be.
 const USUAL: u64 = 90;
 const MOST: u64 = 365;

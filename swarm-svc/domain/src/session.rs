@@ -52,6 +52,15 @@ impl Session {
         self.closed_at.is_none() && now < self.until
     }
 
+    /// As its closing leaves it: now, or when it ended by itself. A closed one stays as it is.
+    #[must_use]
+    pub fn closed(self, now: DateTime<Utc>) -> Self {
+        Self {
+            closed_at: self.closed_at.or(Some(now.min(self.until))),
+            ..self
+        }
+    }
+
     /// Lets it go on for so long from now, 12 hours from its opening at most.
     pub fn extended(self, ttl_s: i64, now: DateTime<Utc>) -> Result<Self, Error> {
         if !self.is_open(now) {

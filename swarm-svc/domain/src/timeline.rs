@@ -14,7 +14,7 @@ pub struct Vtime(i64);
 
 impl Vtime {
     /// Past it the timeline starts anew from its least, so that no sum overflows.
-    const TOO_FAR: i64 = 1 << 62;
+    pub const TOO_FAR: Self = Self(1 << 62);
 
     #[must_use]
     pub const fn from_units(units: i64) -> Self {
@@ -46,6 +46,17 @@ pub enum Cause {
     Charge,
     Clamp,
     Reset,
+}
+
+impl Cause {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Charge => "charge",
+            Self::Clamp => "clamp",
+            Self::Reset => "reset",
+        }
+    }
 }
 
 /// One change of one mind's vtime, for the log.
@@ -156,7 +167,7 @@ impl Timeline {
 
     /// Takes the least vtime from every mind once one has gone so far that sums could overflow: their order stays.
     pub fn rebase(&mut self) -> Vec<Step> {
-        let is_far = |seat: &Seat| seat.vtime.0 > Vtime::TOO_FAR;
+        let is_far = |seat: &Seat| seat.vtime > Vtime::TOO_FAR;
         if !self.seats.values().any(is_far) {
             return Vec::new();
         }

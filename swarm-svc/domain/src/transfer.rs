@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::{Error, canonical};
 
+/// The largest bundle, in bytes.
+pub const MOST_BYTES: usize = 256 * 1024 * 1024;
+
 /// Parts of a line that carry their own digest.
 const DIGESTED: [(&str, &str); 2] = [("payload", "payload_sha256"), ("value", "value_sha256")];
 

@@ -36,6 +36,23 @@ pub enum State {
 }
 
 impl State {
+    pub const ALL: [Self; 4] = [Self::Granted, Self::Running, Self::Settled, Self::Withdrawn];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Running => "running",
+            Self::Settled => "settled",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
     /// Whether it holds its slot and its reservation.
     #[must_use]
     pub const fn is_live(self) -> bool {

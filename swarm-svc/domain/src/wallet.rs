@@ -19,6 +19,15 @@ pub enum Period {
 }
 
 impl Period {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+
     pub fn parse(text: &str) -> Result<Self, Error> {
         match text {
             "day" => Ok(Self::Day),

@@ -29,6 +29,30 @@ pub enum Why {
 }
 
 impl Why {
+    pub const ALL: [Self; 16] = [
+        Self::Retired,
+        Self::Brake,
+        Self::Share,
+        Self::Session,
+        Self::Rest,
+        Self::Persona,
+        Self::Retry,
+        Self::Idle,
+        Self::Live,
+        Self::Dial,
+        Self::Preempt,
+        Self::Slots,
+        Self::Bucket,
+        Self::Wallet,
+        Self::Behind,
+        Self::Nobody,
+    ];
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.as_str() == text)
+    }
+
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

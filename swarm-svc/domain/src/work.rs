@@ -7,8 +7,9 @@ mod tests;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::authority::Denial;
+use crate::error::Text as _;
 use crate::time::after;
-use crate::{Error, Instance};
+use crate::{Error, Instance, text};
 
 /// Where a piece of work is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,12 @@ pub struct Work {
     pub is_addressed: bool,
     /// The lead gave it back: only the operator says who gets it.
     pub is_returned_by_lead: bool,
+}
+
+/// What is said of a piece of work when it is submitted.
+pub fn check(title: &str, body: &str) -> Result<(), Error> {
+    text::title(title).named("title")?;
+    text::para(body).named("body")
 }
 
 /// How long an offer stands.

@@ -24,7 +24,9 @@ impl Failure for Error {
             Self::NoMind | Self::NoDocument(_) => ErrorKind::NotFound,
             Self::SlugTaken | Self::DocumentTaken(_) => ErrorKind::Taken,
             Self::TurnLost | Self::PersonaStale(_) => ErrorKind::Conflict,
-            Self::TooManyMinds | Self::PersonaTooLarge { .. } => ErrorKind::Exhausted,
+            Self::TooManyMinds | Self::PersonaTooLarge { .. } | Self::BundleTooLarge { .. } => {
+                ErrorKind::Exhausted
+            }
             Self::PersonaUnreadable => ErrorKind::Internal,
             Self::OverHalfLent { .. }
             | Self::NoShare(_)
@@ -45,7 +47,8 @@ impl Failure for Error {
             | Self::NothingHeld
             | Self::OfferOver
             | Self::PersonaExists
-            | Self::BrakeNotHeld => ErrorKind::Refused,
+            | Self::BrakeNotHeld
+            | Self::BundleStale => ErrorKind::Refused,
         }
     }
 
@@ -93,6 +96,8 @@ impl Failure for Error {
             Self::PersonaExists => "PERSONA_EXISTS",
             Self::BrakeNotHeld => "BRAKE_NOT_HELD",
             Self::Bundle { .. } => "BUNDLE_INVALID",
+            Self::BundleTooLarge { .. } => "BUNDLE_TOO_LARGE",
+            Self::BundleStale => "BUNDLE_STALE",
             Self::UnknownFormat => "UNKNOWN_FORMAT",
         }
     }
@@ -110,7 +115,8 @@ impl Failure for Error {
             Self::PersonaNotLater(_) | Self::PersonaAhead => {
                 Some("value_json/updatedAt".to_owned())
             }
-            Self::Bundle { .. } => Some("bundle".to_owned()),
+            Self::Bundle { .. } | Self::BundleTooLarge { .. } => Some("bundle".to_owned()),
+            Self::BundleStale => Some("bundle_sha256".to_owned()),
             Self::UnknownFormat => Some("bytes".to_owned()),
             Self::OverHalfLent { .. }
             | Self::NoShare(_)

@@ -53,6 +53,15 @@ fn a_loan_counts_until_its_end_and_not_at_it() {
 }
 
 #[test]
+fn a_loan_ends_once() {
+    let ended = loan(0, 100_000).ended(at(10));
+
+    assert_eq!(ended.ended_at, Some(at(10)));
+    assert_eq!(ended.clone().ended(at(20)), ended);
+    assert_eq!(loan(0, 100_000).ended(at(1_000)).ended_at, None);
+}
+
+#[test]
 fn who_has_no_share_neither_lends_nor_borrows() {
     let own = Share::from_ppm(1_000_000).ok();
     let offer = Offer {

@@ -124,3 +124,23 @@ fn the_next_change_is_the_first_instant_ahead() {
     assert_eq!(mind.due_at([at(300)], at(200)), Some(at(300)));
     assert_eq!(mind.due_at([], at(500)), None);
 }
+
+#[test]
+fn a_turn_is_told_what_it_is_for() {
+    let woken = Standing {
+        agenda: Agenda {
+            wake_at: Some(at(150)),
+            ..Agenda::default()
+        },
+        launch: Launch {
+            reason_at: Some(at(90)),
+            ..Launch::default()
+        },
+        reviews: vec![at(201)],
+        ..standing()
+    };
+
+    assert_eq!(woken.woken_by(Some(at(100)), at(200)), ["wake_at"]);
+    assert_eq!(woken.woken_by(Some(at(150)), at(201)), ["review"]);
+    assert_eq!(woken.woken_by(None, at(200)), ["first", "news", "wake_at"]);
+}

@@ -121,7 +121,7 @@ pub fn import(
         outer_id.unwrap_or(&old_id)
     );
     let value = finished(mind, reading, document, &context.time, now);
-    Ok((sized(value)?, context.report))
+    Ok((Persona::sized(value)?, context.report))
 }
 
 fn read(form: Form, value: &Value, context: &mut Context<'_>) -> Reading {
@@ -131,15 +131,6 @@ fn read(form: Form, value: &Value, context: &mut Context<'_>) -> Reading {
         Form::AgentState => agent_state::read(value, context),
         Form::Older | Form::Wrapper => older::read(value, context),
     }
-}
-
-/// A persona no larger than one that is put.
-fn sized(value: Value) -> Result<Persona, Error> {
-    let (bytes, most) = (canonical::text(&value).len(), super::MOST_BYTES);
-    if bytes > most {
-        return Err(Error::PersonaTooLarge { bytes, most });
-    }
-    Persona::new(value)
 }
 
 /// Whether a remnant may be imported: once, before any persona is stored, and asleep.

@@ -2,6 +2,7 @@
 //! Who may put is `authority`'s business; that its turn still lives is the fence's.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
 
 use super::{Fault, MOST_BYTES, Persona, changed};
 use crate::error::Text as _;
@@ -62,6 +63,17 @@ pub fn put(
         is_identity_changed: !changed(stored, &persona).is_empty(),
         persona,
     })
+}
+
+/// Whose persona a text says that it is. Read for authority, before any fault of the text is told; none of a text that names
+/// nobody.
+#[must_use]
+pub fn meant(value_json: &str) -> Option<Instance> {
+    if value_json.len() > MOST_BYTES {
+        return None;
+    }
+    let value: Value = serde_json::from_str(value_json).ok()?;
+    Instance::parse(value.get("personaId")?.as_str()?).ok()
 }
 
 fn read(json: &str) -> Result<Persona, Error> {

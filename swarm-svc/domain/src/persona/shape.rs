@@ -68,13 +68,13 @@ fn is_uri(text: &str) -> bool {
 /// Checks a value. `pointer` is where it stands; what callers named themselves stands in it as `*`.
 pub(super) fn check(value: &Value, shape: &Shape, pointer: &str) -> Result<(), Error> {
     let found = match shape {
-        Shape::Text => value.is_string().then_some(()).ok_or(Fault::NotText),
+        Shape::Text => worded(value, Fault::Nul, has_no_nul),
         Shape::Instant => worded(value, Fault::NotInstant, |text| instant(text).is_some()),
         Shape::Uri => worded(value, Fault::NotUri, is_uri),
         Shape::Word(words) => worded(value, Fault::UnknownWord, |text| words.contains(&text)),
         Shape::Part => within(value, 0.0).ok_or(Fault::NotPart),
         Shape::Signed => within(value, -1.0).ok_or(Fault::NotSigned),
-        Shape::Free => value.is_object().then_some(()).ok_or(Fault::NotObject),
+        Shape::Free => free(value),
         Shape::List(item) => return list(value, item, pointer),
         Shape::Map(item) => return map(value, item, pointer),
         Shape::Object(object) => return self::object(value, object, pointer),
@@ -90,6 +90,31 @@ fn fault(pointer: &str, why: Fault) -> Error {
 fn worded(value: &Value, why: Fault, is: impl Fn(&str) -> bool) -> Result<(), Fault> {
     let text = value.as_str().ok_or(Fault::NotText)?;
     is(text).then_some(()).ok_or(why)
+}
+
+/// The one character that a stored text cannot hold.
+fn has_no_nul(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+fn free(value: &Value) -> Result<(), Fault> {
+    fn holds_nul(value: &Value) -> bool {
+        match value {
+            Value::String(text) => !has_no_nul(text),
+            Value::Array(items) => items.iter().any(holds_nul),
+            Value::Object(parts) => parts
+                .iter()
+                .any(|(key, part)| !has_no_nul(key) || holds_nul(part)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    if !value.is_object() {
+        return Err(Fault::NotObject);
+    }
+    if holds_nul(value) {
+        return Err(Fault::Nul);
+    }
+    Ok(())
 }
 
 fn within(value: &Value, least: f64) -> Option<()> {
@@ -108,6 +133,9 @@ fn list(value: &Value, shape: &Shape, pointer: &str) -> Result<(), Error> {
 fn map(value: &Value, shape: &Shape, pointer: &str) -> Result<(), Error> {
     let parts = parts(value, pointer)?;
     let pointer = format!("{pointer}/*");
+    if !parts.keys().all(|key| has_no_nul(key)) {
+        return Err(fault(&pointer, Fault::Nul));
+    }
     parts
         .values()
         .try_for_each(|part| check(part, shape, &pointer))

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::hand_over::{copy_id, is_accepted};
 use super::shelf::{Shelf, is_lead_ruling};
 use super::{Authority, Document, Kind, form, resolution_id};
 use crate::authority::Denial;
@@ -194,7 +195,7 @@ fn resolution(document: &Document, author: &Author, shelf: &Shelf) -> Result<(),
     }
     shelf.in_force(subject.id())?;
     match (subject.kind(), document.text("outcome")) {
-        (Kind::Ruling, "superseded") => superseded(document, subject, shelf),
+        (Kind::Ruling, "superseded") => superseded(document, subject, author, shelf),
         (Kind::Identity, "superseded") if *author == Author::Transfer => {
             pointed(document, "by", Kind::Identity, shelf)
         }
@@ -223,15 +224,23 @@ fn answers(document: &Document, question: &Document, shelf: &Shelf) -> Result<()
 
 /// A hand-off is taken back before it is accepted, which is when its bytes stand in the receiver's record.
 fn not_accepted(offer: &Document, shelf: &Shelf) -> Result<(), Error> {
-    let is_copy = |other: &Document| other.id() != offer.id() && other.sha256() == offer.sha256();
-    match shelf.of(Kind::HandOff).any(is_copy) {
+    match is_accepted(offer, shelf) {
         true => Err(Error::OfferOver),
         false => Ok(()),
     }
 }
 
-/// A ruling gives way to one that ranks no lower, in the same record or by the operator's word.
-fn superseded(document: &Document, subject: &Document, shelf: &Shelf) -> Result<(), Error> {
+/// A ruling gives way to one that ranks no lower, in the same record or by the operator's word. A mind ends only what is a
+/// mind's: an operator's ruling does not give way by a mind's word, not even to another of the operator's.
+fn superseded(
+    document: &Document,
+    subject: &Document,
+    author: &Author,
+    shelf: &Shelf,
+) -> Result<(), Error> {
+    if matches!(author, Author::Mind(_)) && subject.authority() > Some(Authority::Mind) {
+        return Err(Error::Denied(Denial::AuthorityAbove));
+    }
     pointed(document, "by", Kind::Ruling, shelf)?;
     let by = shelf.find(document.text("by"))?;
     if by.id() == subject.id() {
@@ -243,15 +252,17 @@ fn superseded(document: &Document, subject: &Document, shelf: &Shelf) -> Result<
     Ok(())
 }
 
-/// Takes a resolution back, unless what it ended would then stand beside what took its place.
+/// Takes a resolution back, unless what it ended would then stand beside what took its place. An offer that is over stays so.
 fn undone(resolution: &Document, shelf: &Shelf) -> Result<(), Error> {
     let subject = shelf.find(resolution.text("subject"))?;
-    if subject.kind() == Kind::Resolution {
-        return Err(Error::TooDeep);
+    match subject.kind() {
+        Kind::Resolution => return Err(Error::TooDeep),
+        Kind::HandOff => return Err(Error::OfferOver),
+        _ => {}
     }
     let stands = |field: &str| {
-        let other = resolution.stated(field).and_then(|id| shelf.get(id));
-        other.is_some_and(|other| shelf.is_in_force(other))
+        let other = resolution.stated(field);
+        other.is_some_and(|other| shelf.is_upheld(other))
     };
     let has_steward =
         subject.kind() == Kind::Stewardship && shelf.steward(subject.text("area")).is_some();
@@ -261,19 +272,14 @@ fn undone(resolution: &Document, shelf: &Shelf) -> Result<(), Error> {
     }
 }
 
-/// Nobody takes an area that somebody has; a mind has one from the operator, or from who had it.
+/// Nobody takes an area that somebody has. A mind has one by the operator's word, or as an offer that it accepted.
 fn stewardship(document: &Document, author: &Author, shelf: &Shelf) -> Result<(), Error> {
     let area = document.text("area");
+    if matches!(author, Author::Mind(_)) {
+        return Err(Error::Denied(Denial::AuthorityAbove));
+    }
     if shelf.steward(area).is_some() {
         return Err(Error::WouldDouble(area.to_owned()));
-    }
-    if let Author::Mind(mind) = author {
-        let is_given = |one: &Document| {
-            one.holder() == mind && one.text("to") == mind.as_str() && one.text("what") == area
-        };
-        if !shelf.of(Kind::HandOff).any(is_given) {
-            return Err(Error::Denied(Denial::AuthorityAbove));
-        }
     }
     let next = shelf.next_stewardship(area);
     if document.sequence() == next {
@@ -294,18 +300,16 @@ fn about(document: &Document, shelf: &Shelf) -> Result<(), Error> {
     }
 }
 
-/// Only who has something gives it. A mind that accepts has the giver's bytes in its record, and no others.
+/// Only who has something gives it, and not to itself. A copy is the receiver's own, and bears the giver's bytes.
 fn hand_off(document: &Document, author: &Author, shelf: &Shelf) -> Result<(), Error> {
-    let Author::Mind(mind) = author else {
-        return Ok(());
-    };
+    if document.text("from") == document.text("to") {
+        return Err(Error::document("to", "is the giver"));
+    }
+    let gives = document.text("from") == document.holder().as_str();
     let is_offer = |one: &Document| {
-        one.holder().as_str() == document.text("from")
-            && one.sha256() == document.sha256()
-            && shelf.is_in_force(one)
+        copy_id(one) == document.id() && one.sha256() == document.sha256() && shelf.is_in_force(one)
     };
-    let gives = document.text("from") == mind.as_str();
-    let accepts = document.text("to") == mind.as_str() && shelf.of(Kind::HandOff).any(is_offer);
+    let accepts = !matches!(author, Author::Mind(_)) && shelf.of(Kind::HandOff).any(is_offer);
     match gives || accepts {
         true => Ok(()),
         false => Err(Error::Denied(Denial::NotTheGiver)),

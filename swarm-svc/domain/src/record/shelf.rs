@@ -1,6 +1,6 @@
 //! The documents that a decision looks at, and which of them are in force. Holds what it was given, and fetches nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Document, ForeignRef, Kind};
 use crate::{Error, Instance};
@@ -20,6 +20,15 @@ impl Shelf {
         Self {
             documents: by_id.collect(),
         }
+    }
+
+    /// With these beside what it holds.
+    #[must_use]
+    pub fn with(mut self, documents: impl IntoIterator<Item = Document>) -> Self {
+        documents
+            .into_iter()
+            .for_each(|document| self.add(document));
+        self
     }
 
     pub(super) fn add(&mut self, document: Document) {
@@ -66,6 +75,21 @@ impl Shelf {
         !self.resolutions(document.id()).any(is_ended)
     }
 
+    /// Whether a document, or what took its place, is in force.
+    pub(super) fn is_upheld(&self, id: &str) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut next = self.get(id);
+        while let Some(document) = next.filter(|document| seen.insert(document.id().to_owned())) {
+            if self.is_in_force(document) {
+                return true;
+            }
+            let mut ends = self.resolutions(document.id());
+            let end = ends.find(|end| self.is_in_force(end));
+            next = end.and_then(|end| self.get(end.stated("by")?));
+        }
+        false
+    }
+
     /// The next number of a subject's resolutions.
     #[must_use]
     pub fn next_resolution(&self, subject: &str) -> u32 {
@@ -92,15 +116,20 @@ impl Shelf {
     /// The lead: whom the one standing ruling in force that is labelled `swarm-lead` names.
     #[must_use]
     pub fn lead(&self) -> Option<Instance> {
+        Instance::parse(self.lead_ruling()?.stated("names_lead")?).ok()
+    }
+
+    /// The one ruling in force that makes the lead, or says that there is none.
+    #[must_use]
+    pub fn lead_ruling(&self) -> Option<&Document> {
         let mut rulings = self
             .of(Kind::Ruling)
             .filter(|ruling| is_lead_ruling(ruling));
-        let ruling = rulings.find(|ruling| self.is_in_force(ruling))?;
-        Instance::parse(ruling.stated("names_lead")?).ok()
+        rulings.find(|ruling| self.is_in_force(ruling))
     }
 
     /// Whether what is cited is here, with that kind and digest.
-    pub(super) fn check_citation(&self, cited: &ForeignRef) -> Result<(), Error> {
+    pub fn check_citation(&self, cited: &ForeignRef) -> Result<(), Error> {
         let found = self
             .get(&cited.id)
             .filter(|document| *document.holder() == cited.instance);
@@ -112,7 +141,8 @@ impl Shelf {
 }
 
 /// Whether a ruling is the one that makes a lead, or says that there is none.
-pub(super) fn is_lead_ruling(ruling: &Document) -> bool {
+#[must_use]
+pub fn is_lead_ruling(ruling: &Document) -> bool {
     ruling.stated("authority") == Some("standing") && ruling.stated("label") == Some("swarm-lead")
 }
 

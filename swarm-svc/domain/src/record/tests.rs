@@ -279,7 +279,7 @@ fn an_area_goes_over_whole() {
         Err(Error::Denied(Denial::NotTheGiver))
     );
 
-    let documents = accepted(&offer, "tools", today, &known).unwrap();
+    let documents = accepted(&offer, Thing::Area, today, &known).unwrap();
     let admitted = admit(documents, &Author::Operator, &known).unwrap();
 
     let after = Shelf::new(
@@ -299,6 +299,103 @@ fn an_area_goes_over_whole() {
     );
     let back = resolved("weksa:hand_off:tools", 1, "withdrawn", json!({}));
     assert_eq!(admit(vec![back], &weksa(), &after), Err(Error::OfferOver));
+    let again = accepted(&offer, Thing::Area, today, &after);
+    assert_eq!(again, Err(Error::OfferOver));
+}
+
+#[test]
+fn an_offer_of_an_area_that_is_gone_is_over_and_a_withdrawn_one_stays_so() {
+    let offer = Offer {
+        giver: &mind("weksa"),
+        to: &mind("eureka"),
+        what: "acme/tools",
+        refs: &[],
+        reason: "Too much.",
+    };
+    let today = NaiveDate::from_ymd_opt(2026, 12, 1).unwrap();
+    let made = offer.document("tools", today).unwrap();
+    let known = shelf(vec![made.clone()]);
+
+    assert_eq!(
+        held_area(&mind("weksa"), "acme/tools", &known),
+        Err(Error::NothingHeld)
+    );
+    assert_eq!(
+        accepted(&made, Thing::Area, today, &known),
+        Err(Error::OfferOver)
+    );
+    assert_eq!(
+        accepted(&made, Thing::Work, today, &known).unwrap().len(),
+        1
+    );
+
+    let back = withdrawal(&made, "Not needed.", today, &known).unwrap();
+    let known = shelf(vec![made.clone(), back]);
+    assert_eq!(
+        accepted(&made, Thing::Work, today, &known),
+        Err(Error::OfferOver)
+    );
+    let undo = resolved("weksa:hand_off:tools.n1", 1, "withdrawn", json!({}));
+    assert_eq!(admit(vec![undo], &weksa(), &known), Err(Error::OfferOver));
+}
+
+#[test]
+fn the_same_may_be_offered_again_after_it_came_back() {
+    let offer = Offer {
+        giver: &mind("weksa"),
+        to: &mind("eureka"),
+        what: "0197",
+        refs: &[],
+        reason: "Too much.",
+    };
+    let today = NaiveDate::from_ymd_opt(2026, 12, 1).unwrap();
+    let (first, second) = (
+        offer.document("a", today).unwrap(),
+        offer.document("b", today).unwrap(),
+    );
+    let copy = accepted(&first, Thing::Work, today, &shelf(vec![first.clone()])).unwrap();
+    let known = shelf([vec![first.clone(), second.clone()], copy].concat());
+
+    assert!(is_accepted(&first, &known) && !is_accepted(&second, &known));
+    let declined = withdrawal(&second, "No.", today, &known).unwrap();
+    assert!(admit(vec![declined], &Author::Operator, &known).is_ok());
+}
+
+#[test]
+fn what_was_superseded_comes_not_back_while_its_successors_successor_stands() {
+    let over = |old: &str, new: &str| {
+        let by = json!({"by": format!("weksa:ruling:{new}")});
+        resolved(&format!("weksa:ruling:{old}"), 1, "superseded", by)
+    };
+    let rulings =
+        ["a", "b", "c"].map(|label| ruling(&format!("weksa:ruling:{label}"), "mind", json!({})));
+    let known = shelf([rulings.to_vec(), vec![over("a", "b"), over("b", "c")]].concat());
+    let undo = resolved("weksa:ruling:a.n1", 1, "withdrawn", json!({}));
+
+    let refused = admit(vec![undo], &weksa(), &known);
+
+    assert_eq!(
+        refused,
+        Err(Error::WouldDouble("weksa:ruling:a".to_owned()))
+    );
+}
+
+#[test]
+fn a_mind_does_not_play_one_ruling_of_the_operator_against_another() {
+    let given = |label: &str| ruling(&format!("weksa:ruling:{label}"), "operator", json!({}));
+    let known = shelf(vec![given("a"), given("b")]);
+    let over = resolved(
+        "weksa:ruling:a",
+        1,
+        "superseded",
+        json!({"by": "weksa:ruling:b"}),
+    );
+
+    assert_eq!(
+        admit(vec![over.clone()], &weksa(), &known),
+        Err(Error::Denied(Denial::AuthorityAbove))
+    );
+    assert!(admit(vec![over], &Author::Operator, &known).is_ok());
 }
 
 #[test]

@@ -29,3 +29,13 @@ fn a_session_lasts_four_hours_unless_told_and_twelve_at_most() {
     }
     assert_eq!(open(None, State::Retired), Err(Error::Retired));
 }
+
+#[test]
+fn a_session_is_closed_once_and_no_later_than_it_ends() {
+    let session = open(Some(60), State::Open).unwrap();
+    let closed = session.clone().closed(at(10));
+
+    assert_eq!(closed.closed_at, Some(at(10)));
+    assert_eq!(closed.clone().closed(at(20)), closed);
+    assert_eq!(session.closed(at(100)).closed_at, Some(at(60)));
+}

@@ -40,7 +40,8 @@ impl Report {
     }
 
     pub(super) fn drop(&mut self, path: impl Into<String>, reason: &'static str) {
-        let path = path.into();
+        // A name from the source: where it is stored, no text holds a NUL.
+        let path = path.into().replace('\0', "\u{fffd}");
         self.dropped.insert(Dropped { path, reason });
     }
 
