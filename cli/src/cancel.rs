@@ -34,6 +34,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         run_id: args.run.id(&connection, &context.workspace()).await?,
         reason: args.reason,
         grace_ms: args.grace_ms,
+        ..CancelRunRequest::default()
     };
     let reply = connection.retrying(|| {
         let (mut runs, request) = (connection.runs(), request.clone());

@@ -1,7 +1,8 @@
 //! Times as people say them: told in at most two units, read in one.
 
 use anyhow::Context as _;
-use chrono::{DateTime, TimeDelta, Utc};
+use cambium_kernel::{Clock as _, SystemClock};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use prost_types::Timestamp;
 
 /// `in 12 s`, or `now` for what is due.
@@ -54,6 +55,48 @@ pub(crate) fn span(text: &str) -> anyhow::Result<TimeDelta> {
     all.context(say)
 }
 
+/// Reads a moment: a date, or a time as in `2026-03-01T09:00:00Z`.
+pub(crate) fn instant(text: &str) -> anyhow::Result<DateTime<Utc>> {
+    let at = DateTime::parse_from_rfc3339(text).map(|at| at.with_timezone(&Utc));
+    let midnight = || {
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+        Some(date.and_time(NaiveTime::MIN).and_utc())
+    };
+    at.ok()
+        .or_else(midnight)
+        .context("write it as in 2026-03-01 or 2026-03-01T09:00:00Z")
+}
+
+/// A moment as the contracts have it.
+pub(crate) fn timestamp(at: DateTime<Utc>) -> Timestamp {
+    Timestamp {
+        seconds: at.timestamp(),
+        nanos: i32::try_from(at.timestamp_subsec_nanos()).unwrap_or(0),
+    }
+}
+
+/// So long from now, as the contracts have it.
+pub(crate) fn ahead(span: TimeDelta) -> anyhow::Result<Timestamp> {
+    let at = SystemClock.now().checked_add_signed(span);
+    Ok(timestamp(at.context("that is too long")?))
+}
+
+/// The end of a span from now, or a moment as it was named.
+pub(crate) fn until(
+    span: Option<TimeDelta>,
+    at: Option<DateTime<Utc>>,
+) -> anyhow::Result<Option<Timestamp>> {
+    match span {
+        Some(span) => ahead(span).map(Some),
+        None => Ok(at.map(timestamp)),
+    }
+}
+
+/// Today's date where the services keep theirs.
+pub(crate) fn today() -> String {
+    SystemClock.now().date_naive().to_string()
+}
+
 /// A length of time as the contracts have it.
 pub(crate) fn duration(span: TimeDelta) -> prost_types::Duration {
     prost_types::Duration {
@@ -90,6 +133,17 @@ mod tests {
     fn what_is_due_is_due_now() {
         assert_eq!(said(0), "now");
         assert_eq!(said(-5_000), "now");
+    }
+
+    #[test]
+    fn a_moment_is_a_date_or_a_time() {
+        let seconds = |text| instant(text).unwrap().timestamp();
+
+        assert_eq!(seconds("1970-01-02"), 86_400);
+        assert_eq!(seconds("1970-01-01T01:00:00+01:00"), 0);
+        for bad in ["", "tomorrow", "2026-13-01", "12:00"] {
+            assert!(instant(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use anyhow::Context as _;
 use cambium_client::{Connection, StaticToken, TokenFile, TokenSource};
 use cambium_proto::genesis::v1::{Agent, GetAgentRequest, GetAgentResponse};
 use cambium_service_kit::config::Env;
+use prost::Message;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::command::Globals;
@@ -44,18 +46,35 @@ impl Context {
             .unwrap_or_else(|| "default".to_owned())
     }
 
+    /// The mind that this program acts as: inside `cambium mind operate`, or where a body says so.
+    pub(crate) fn mind(&self) -> Option<String> {
+        self.env.text("CAMBIUM_MIND")
+    }
+
+    /// The session that it acts in.
+    pub(crate) fn session(&self) -> Option<String> {
+        self.env.text("CAMBIUM_SESSION_ID")
+    }
+
+    /// The shell of whoever typed this.
+    pub(crate) fn shell(&self) -> String {
+        self.env.text("SHELL").unwrap_or_else(|| "sh".to_owned())
+    }
+
     /// Where to connect and with whose credentials.
     pub(crate) fn place(&self) -> Result<Place, Refusal> {
         let folder = self.folder();
         let (address, environment) = (folder.address(), self.env.text("CAMBIUM_SERVER"));
         let token_file = self.env.text("CAMBIUM_TOKEN_FILE").map(PathBuf::from);
+        // A mind's token is renewed in its file; what the environment holds beside it is the first one.
+        let is_renewed = token_file.is_some() && self.mind().is_some();
         let known = Known {
             flag: self.globals.server.as_deref(),
             environment: environment.as_deref(),
             address: address.as_ref(),
             folder_is_named: self.globals.data.is_some(),
             has_key: folder.key("operator").exists(),
-            has_token: self.env.text("CAMBIUM_TOKEN").is_some(),
+            has_token: self.env.text("CAMBIUM_TOKEN").is_some() && !is_renewed,
             token_flag: self.globals.token_file.as_deref(),
             token_file: token_file.as_deref(),
         };
@@ -95,6 +114,14 @@ impl Context {
             agent.agent_id,
             self.workspace(),
         )?))
+    }
+
+    /// A connection as a mind: with the token that its turn or its operator's session was given, never with the operator's own.
+    pub(crate) async fn as_mind(&self) -> anyhow::Result<Connection> {
+        if self.place()?.credentials == Credentials::Folder {
+            return Err(Refusal::NoMind.into());
+        }
+        self.connection().await
     }
 
     /// Only who holds the operator's key may act as an agent.
@@ -176,6 +203,19 @@ pub(crate) fn request_id() -> String {
     Uuid::now_v7().to_string()
 }
 
+/// The request id of a step: the same for the same request, so that whoever asks again goes on where it failed.
+pub(crate) fn step_id<R: Message>(step: &str, request: &R) -> String {
+    let mut digest = Sha256::new();
+    digest.update(step);
+    digest.update(b"\n");
+    digest.update(request.encode_to_vec());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest.finalize()[..16]);
+    uuid::Builder::from_custom_bytes(bytes)
+        .into_uuid()
+        .to_string()
+}
+
 /// Writes to standard output; a reader that has left ends the program as the shell expects.
 pub(crate) fn emit(text: &str) {
     use std::io::Write as _;
@@ -189,4 +229,27 @@ pub(crate) fn emit(text: &str) {
 pub(crate) fn hint(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use cambium_proto::swarm::v1::SetShareRequest;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_known_again_and_told_from_every_other() {
+        let share = |share_ppm| SetShareRequest {
+            instance: "eureka".to_owned(),
+            share_ppm,
+            ..SetShareRequest::default()
+        };
+
+        let id = step_id("share", &share(1));
+
+        assert!(Uuid::try_parse(&id).is_ok(), "{id}");
+        assert_eq!(id, step_id("share", &share(1)));
+        assert_ne!(id, step_id("share", &share(2)));
+        assert_ne!(id, step_id("haste", &share(1)));
+    }
 }

@@ -12,7 +12,7 @@ use chrono::TimeDelta;
 use crate::folder::Folder;
 
 /// Every service that a caller may speak to.
-const SERVICES: [&str; 4] = ["hypha", "genesis", "immune", "stigmergy"];
+const SERVICES: [&str; 5] = ["hypha", "genesis", "immune", "stigmergy", "swarm"];
 /// How long a signed token is used; well below the shortest life.
 const KEEP: Duration = Duration::from_secs(5 * 60);
 
@@ -31,6 +31,7 @@ pub(crate) fn operator_wish(ttl: TimeDelta) -> Mint {
         capabilities: Vec::new(),
         act: None,
         lease: None,
+        fence: None,
     }
 }
 
@@ -41,6 +42,16 @@ pub(crate) fn agent_wish(agent_id: &str, workspace: &str, ttl: TimeDelta) -> Min
         name: agent_id.to_owned(),
         workspaces: vec![workspace.to_owned()],
         act: Some(format!("operator:{}", user())),
+        ..operator_wish(ttl)
+    }
+}
+
+/// A program of the operator's own that is let into swarm.
+pub(crate) fn program_wish(kind: Kind, name: String, workspace: String, ttl: TimeDelta) -> Mint {
+    Mint {
+        kind,
+        name,
+        workspaces: vec![workspace],
         ..operator_wish(ttl)
     }
 }
@@ -77,6 +88,17 @@ pub(crate) fn worker(folder: &Folder, wish: WorkerWish) -> anyhow::Result<Arc<dy
         agents: wish.agent_ids.clone(),
         capabilities: wish.capabilities.clone(),
         ..operator_wish(WORKER_LIFE)
+    })
+}
+
+/// Whoever measures what turns cost. No mind, body or worker ever is.
+pub(crate) fn meter(folder: &Folder, workspace: &str) -> anyhow::Result<Arc<dyn TokenSource>> {
+    let workspace = workspace.to_owned();
+    signed(folder, "operator", move || Mint {
+        kind: Kind::Meter,
+        name: "demo".to_owned(),
+        workspaces: vec![workspace.clone()],
+        ..operator_wish(OPERATOR_LIFE)
     })
 }
 

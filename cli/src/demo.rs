@@ -1,7 +1,8 @@
 //! `cambium demo`: a whole stack in a temporary folder, real worker processes, one graph done to its end, and what it
-//! came to. Leaves nothing behind unless asked.
+//! came to; or minds that take turns. Leaves nothing behind unless asked.
 
 mod crew;
+mod minds;
 mod stage;
 
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ const EXAMPLE_INPUT: &str = include_str!("../../examples/market-report.input.jso
 /// Watch a whole graph being done: a stack of its own, simulated workers, and the figures at the end
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium demo\n  cambium demo workflow.json.gz --json\n  cambium demo ci.yml --graph jobs --workers 8 --speed 100 --keep"
+    after_help = "Examples:\n  cambium demo\n  cambium demo workflow.json.gz --json\n  cambium demo --swarm\n  cambium demo ci.yml --graph jobs --workers 8 --speed 100 --keep"
 )]
 pub(crate) struct Args {
     /// A file that holds a graph, of any format that `cambium import` reads [default: our own example]
@@ -46,6 +47,12 @@ pub(crate) struct Args {
     /// Leave the folder, so that `cambium up --data` can start it again
     #[arg(long)]
     keep: bool,
+    /// Instead of a graph, minds that take turns from one wallet
+    #[arg(long, conflicts_with_all = ["path", "graph", "agents", "input", "speed"])]
+    swarm: bool,
+    /// What the minds' turns cost: CSV with the columns `agent` and `usd` [default: our own example]
+    #[arg(long, value_name = "FILE", requires = "swarm")]
+    costs: Option<PathBuf>,
 }
 
 /// What is shown: the file as it is, and the graph read from it.
@@ -58,6 +65,9 @@ struct Play {
 }
 
 pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+    if args.swarm {
+        return minds::run(args.costs.as_ref(), args.keep, context).await;
+    }
     let asked = up::asked_to_stop();
     let play = read(&args)?;
     hint(&format!(
@@ -154,6 +164,8 @@ mod tests {
             workers: 1,
             speed: None,
             keep: false,
+            swarm: false,
+            costs: None,
         };
 
         let play = read(&args).unwrap();

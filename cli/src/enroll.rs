@@ -67,6 +67,7 @@ pub(crate) async fn enroll(
         request_id: request_id(),
         name: name.to_owned(),
         capabilities: capabilities.to_vec(),
+        ..EnrollAgentRequest::default()
     };
     let reply = connection.retrying(|| {
         let (mut agents, request) = (connection.agents(), request.clone());

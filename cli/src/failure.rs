@@ -26,6 +26,8 @@ pub(crate) enum Refusal {
     Unknown(String, &'static str),
     #[error("only who holds the operator's key may act as an agent or sign tokens")]
     NoKey,
+    #[error("this is a mind's own to do, and here no mind is spoken for")]
+    NoMind,
 }
 
 /// A failure as people and programs hear it.
@@ -180,6 +182,11 @@ fn of_refusal(refusal: &Refusal) -> Told {
             Exit::Refused,
             "do it on the machine of `cambium up`, or name its data folder with --data",
         ),
+        Refusal::NoMind => (
+            Code::PermissionDenied,
+            Exit::Refused,
+            "do it inside `cambium mind operate NAME`",
+        ),
     };
     Told {
         code: name(code),
@@ -211,7 +218,34 @@ const fn exit_of(code: Code) -> Exit {
     }
 }
 
+/// What helps against a refusal of swarm's, whatever its code.
+fn next_of_mind(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "TURN_LOST" => {
+            "the mind's turn or session is over: open another with `cambium mind operate NAME`"
+        }
+        "STEP_UP" => "log in again: show a token that is less than five minutes old",
+        "MIND_UNKNOWN" => "see which minds there are with `cambium minds`",
+        "DOCUMENT_UNKNOWN" => "see which there are with `cambium record list`",
+        "WORK_UNKNOWN" => "see what there is with `cambium work list`",
+        "LOAN_UNKNOWN" => "see which there are with `cambium loans`",
+        "TURN_UNKNOWN" => "see which there were with `cambium turns`",
+        "VERSION_UNKNOWN" => "see which there are with `cambium persona versions NAME`",
+        "DOCUMENT_TAKEN" => "write under another label, or tell it from the first with --number",
+        "NO_TARGET" => "say what carries its turns: `cambium mind target NAME --target graph:G`",
+        "NOT_READY" => "settle what is named above, then try again",
+        "SLUG_TAKEN" => "choose another name: a mind's name is its own for ever",
+        "NO_SHARE" => "give it one: `cambium mind share NAME 1`",
+        "PERSONA_STALE" => "read it again with `cambium persona show`, and write upon that",
+        "CITATION_MISMATCH" => "read the document again with `cambium record show ID`",
+        _ => return None,
+    })
+}
+
 fn next_of(status: &Status, code: Code, reason: &str) -> Option<String> {
+    if let Some(next) = next_of_mind(reason) {
+        return Some(next.to_owned());
+    }
     let next = match code {
         Code::Unavailable | Code::DeadlineExceeded => {
             "check that it runs (`cambium up` starts one here), or name another with --server"

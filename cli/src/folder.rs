@@ -15,15 +15,17 @@ use serde::{Deserialize, Serialize};
 const FORMAT: &str = "1";
 
 /// Who signs what in this folder: file, issuer.
-const KEYS: [(&str, Issuer); 8] = [
+const KEYS: [(&str, Issuer); 10] = [
     ("operator", Issuer::Operator),
     ("enrolment", Issuer::Enrolment),
     ("hypha", Issuer::Hypha),
     ("genesis", Issuer::Genesis),
+    ("swarm", Issuer::Swarm),
     ("hypha-service", Issuer::Service),
     ("genesis-service", Issuer::Service),
     ("immune-service", Issuer::Service),
     ("stigmergy-service", Issuer::Service),
+    ("swarm-service", Issuer::Service),
 ];
 
 /// Where a running `up` is reached.
@@ -106,6 +108,17 @@ impl Folder {
 
     pub(crate) fn forget_address(&self) {
         let _ = fs::remove_file(self.0.join("address.json"));
+        let _ = fs::remove_file(self.0.join("database.url"));
+    }
+
+    /// Where the running `up` has its database, with the superuser's password: for the oracle, which reads every schema.
+    pub(crate) fn database_url(&self) -> Option<String> {
+        let text = fs::read_to_string(self.0.join("database.url")).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    pub(crate) fn write_database_url(&self, url: &str) -> anyhow::Result<()> {
+        write_private(&self.0.join("database.url"), &format!("{url}\n"))
     }
 
     /// Makes the folder with its keys, if it is not there, and keeps others from using it while the guard lives.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use anyhow::Context as _;
-use cambium_proto::{genesis, hypha, immune, stigmergy};
+use cambium_proto::{genesis, hypha, immune, stigmergy, swarm};
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions};
 
@@ -39,6 +39,18 @@ named! {
         PutRuleResponse, QuarantineAgentResponse, ReleaseQuarantineResponse, Rule, Standing;
     stigmergy: GetLineageResponse, GetMarkerResponse, ListRegionsResponse, PlaceMarkerResponse, ReinforceMarkerResponse,
         SenseGradientResponse, SenseMarkersResponse, TransformMarkerResponse, WatchMarkersResponse;
+    swarm: CompleteTransferResponse, ReceiveMindResponse, AnswerHandOffResponse, AppendRecordResponse, AssignWorkResponse, CloseSessionResponse, CompleteWorkResponse,
+        DeclineMindResponse, DiffIdentityResponse, EndLoanResponse, EndRestResponse, ExplainMindResponse, ForecastWalletResponse,
+        Fresh, GetControlResponse, GetDocumentResponse, GetLeadResponse, GetMindResponse, GetPersonaResponse,
+        GetTimelineResponse, GetTurnResponse, HoldBrakeResponse, ImportPersonaResponse, LendShareResponse, ListAuditResponse,
+        ListDocumentsResponse, ResetTimelineResponse, WatchAuditResponse,
+        ListLoansResponse, ListMindsResponse, ListPersonaVersionsResponse, ListReviewsResponse, ListTurnsResponse,
+        ListWorkResponse, MoveLeadResponse, OfferHandOffResponse, OpenQuestionResponse, PreviewImportResponse,
+        PreviewTurnsResponse, ProposeMindResponse, PutPersonaResponse, ReleaseBrakeResponse, RemoveShareResponse,
+        RequestRetirementResponse, RestResponse, RetireMindResponse, ReturnLoanResponse, ReturnWorkResponse, RouteWorkResponse,
+        RuleAsOperatorResponse, SetAgendaResponse, SetDialResponse, SetHasteResponse, SetShareResponse, SetTargetResponse,
+        SetWalletResponse, SubmitWorkResponse, TakeStewardshipResponse, TimelineMind, VerifyCitationsResponse,
+        WatchTimelineResponse, WithdrawRequestResponse, WithdrawWorkResponse;
 }
 
 /// A reply as one line of JSON.
@@ -82,6 +94,11 @@ pub(crate) fn word(value: &str, prefix: &str) -> String {
         .replace('_', " ")
 }
 
+/// The enum's value that [`word`] says so, hyphens allowed for blanks.
+pub(crate) fn value(word: &str, prefix: &str) -> String {
+    format!("{prefix}{}", word.replace([' ', '-'], "_").to_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use cambium_proto::hypha::v1::{GetRunResponse, Run, RunState, TaskCounts};
@@ -123,5 +140,9 @@ mod tests {
     #[test]
     fn states_are_said_in_plain_words() {
         assert_eq!(word("TASK_STATE_BACKING_OFF", "TASK_STATE_"), "backing off");
+        assert_eq!(
+            value("backing-off", "TASK_STATE_"),
+            "TASK_STATE_BACKING_OFF"
+        );
     }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         graph: version.name,
         version: version.version,
         input,
-        signals: Vec::new(),
+        ..StartRunRequest::default()
     };
     let reply = start(&connection, request).await?;
     if !args.watch {

@@ -56,6 +56,7 @@ impl Stack {
         prepare(&postgres, "genesis", &genesis_svc::MIGRATOR).await?;
         prepare(&postgres, "immune", &immune_svc::MIGRATOR).await?;
         prepare(&postgres, "stigmergy", &stigmergy_svc::MIGRATOR).await?;
+        prepare(&postgres, "swarm", &swarm_svc::MIGRATOR).await?;
 
         let stop = Stop::new();
         let sources = services::Sources {
@@ -65,6 +66,7 @@ impl Stack {
         let running = services::start(&sources, listener, stop.clone()).await?;
         let metrics = telemetry::metrics();
         let admin = tokio::spawn(admin::serve(probes, metrics, running.ready, stop.stopped()));
+        folder.write_database_url(&postgres.superuser_url(DATABASE))?;
         folder.write_address(&address)?;
         Ok(Self {
             address,

@@ -66,7 +66,7 @@ impl Stage {
             graph: version.name,
             version: version.version,
             input: play.input.clone(),
-            signals: Vec::new(),
+            ..StartRunRequest::default()
         };
         let run_id = run::start(&connection, request).await?.run_id;
         let follow = Follow {

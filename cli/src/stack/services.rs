@@ -17,23 +17,25 @@ use super::{DATABASE, listen};
 use crate::folder::Folder;
 
 /// The services, as their environment variables and their schemas begin.
-pub(super) const NAMES: [&str; 4] = ["hypha", "genesis", "immune", "stigmergy"];
+pub(super) const NAMES: [&str; 5] = ["hypha", "genesis", "immune", "stigmergy", "swarm"];
 
-/// Who tells whom, and where hypha asks for agents (design: architecture, "Signals").
-const TELLS: [(&str, &str); 9] = [
+/// Who tells whom, where hypha asks for agents, and swarm for runs (design: architecture, "Signals").
+const TELLS: [(&str, &str); 11] = [
     ("genesis", "hypha"),
     ("genesis", "immune"),
     ("genesis", "stigmergy"),
     ("hypha", "genesis"),
     ("hypha", "immune"),
+    ("hypha", "swarm"),
     ("stigmergy", "immune"),
     ("immune", "genesis"),
     ("immune", "hypha"),
     ("immune", "stigmergy"),
+    ("swarm", "hypha"),
 ];
 
 /// What an operator may set as for a service that runs alone.
-const TUNED: [&str; 7] = [
+const TUNED: [&str; 8] = [
     "HYPHA_LEASE_MS",
     "HYPHA_GRACE_MS",
     "HYPHA_COMMITTERS",
@@ -41,6 +43,7 @@ const TUNED: [&str; 7] = [
     "HYPHA_EVENT_DAYS",
     "HYPHA_FORGET_MS",
     "HYPHA_SPAWN_AFTER_MS",
+    "SWARM_PULSE_MS",
 ];
 
 /// Where the services find what they need.
@@ -70,8 +73,10 @@ pub(super) async fn start(
     let immune = immune_svc::build(immune_svc::Config::from_env(&env)?, stop.clone()).await?;
     let stigmergy =
         stigmergy_svc::build(stigmergy_svc::Config::from_env(&env)?, stop.clone()).await?;
+    let swarm = swarm_svc::build(swarm_svc::Config::from_env(&env)?, stop.clone()).await?;
     let ready = hypha.ready();
-    let services = [hypha, genesis, immune, stigmergy].map(Arc::new).to_vec();
+    let services = [hypha, genesis, immune, stigmergy, swarm];
+    let services = services.map(Arc::new).to_vec();
     let serving = tokio::spawn(serve(listener, own, services, stop));
     Ok(Running { serving, ready })
 }

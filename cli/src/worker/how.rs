@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use cambium_client::worker::exec::Program;
 use cambium_client::worker::{Exec, Http, Simulate};
 use clap::ArgGroup;
 
 use crate::context::hint;
+use crate::money;
 
 /// One of four ways, and what goes with it.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(super) struct Manner {
     #[arg(long, conflicts_with_all = ["simulate", "http", "with_token"])]
     without_token: bool,
     /// What each task costs, in dollars, as a measured figure
-    #[arg(long, value_name = "USD", value_parser = micro_usd)]
+    #[arg(long, value_name = "USD", value_parser = money::micro_usd)]
     usd_per_task: Option<i64>,
     /// Between asking a program to end and ending it, in seconds
     #[arg(long, value_name = "S", default_value_t = 10)]
@@ -93,40 +93,9 @@ fn keeps_secrets(url: &str) -> bool {
     })
 }
 
-/// Dollars to whole micro-dollars, without floating point.
-fn micro_usd(text: &str) -> anyhow::Result<i64> {
-    let say = "write dollars with at most six decimals, as in 0.0025";
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-    anyhow::ensure!(
-        digits(whole) && digits(part) && part.len() <= 6 && !text.is_empty(),
-        say
-    );
-    let whole: i64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().context(say)?
-    };
-    let part: i64 = format!("{part:0<6}").parse().context(say)?;
-    whole
-        .checked_mul(1_000_000)
-        .and_then(|whole| whole.checked_add(part))
-        .context(say)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dollars_become_exact_micro_dollars() {
-        assert_eq!(micro_usd("0.0025").unwrap(), 2_500);
-        assert_eq!(micro_usd("3").unwrap(), 3_000_000);
-        assert_eq!(micro_usd(".000001").unwrap(), 1);
-        for bad in ["", "-1", "0.0000001", "1e3", "ten", "99999999999999"] {
-            assert!(micro_usd(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn tokens_are_safe_on_this_machine_and_under_tls() {

@@ -16,6 +16,13 @@ use cambium_proto::immune::v1::quarantine_service_client::QuarantineServiceClien
 use cambium_proto::immune::v1::rule_service_client::RuleServiceClient;
 use cambium_proto::immune::v1::standing_service_client::StandingServiceClient;
 use cambium_proto::stigmergy::v1::marker_service_client::MarkerServiceClient;
+use cambium_proto::swarm::v1::control_service_client::ControlServiceClient;
+use cambium_proto::swarm::v1::loan_service_client::LoanServiceClient;
+use cambium_proto::swarm::v1::mind_service_client::MindServiceClient;
+use cambium_proto::swarm::v1::persona_service_client::PersonaServiceClient;
+use cambium_proto::swarm::v1::record_service_client::RecordServiceClient;
+use cambium_proto::swarm::v1::routing_service_client::RoutingServiceClient;
+use cambium_proto::swarm::v1::timeline_service_client::TimelineServiceClient;
 use tonic::metadata::MetadataValue;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -163,6 +170,41 @@ impl Connection {
     #[must_use]
     pub fn markers(&self) -> MarkerServiceClient<Authorized> {
         MarkerServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_MARKERS)
+    }
+
+    #[must_use]
+    pub fn minds(&self) -> MindServiceClient<Authorized> {
+        MindServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn personas(&self) -> PersonaServiceClient<Authorized> {
+        PersonaServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn control(&self) -> ControlServiceClient<Authorized> {
+        ControlServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn loans(&self) -> LoanServiceClient<Authorized> {
+        LoanServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn timeline(&self) -> TimelineServiceClient<Authorized> {
+        TimelineServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn records(&self) -> RecordServiceClient<Authorized> {
+        RecordServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
+    }
+
+    #[must_use]
+    pub fn routing(&self) -> RoutingServiceClient<Authorized> {
+        RoutingServiceClient::new(self.authorized()).max_decoding_message_size(LARGEST_REPLY)
     }
 
     /// Makes a call, and makes it again while that can help and the budget allows.

@@ -157,7 +157,7 @@ impl Stored {
             graph: self.name.clone(),
             version: self.version,
             input: Bytes::new(),
-            signals: Vec::new(),
+            ..StartRunRequest::default()
         };
         let reply = connection.runs().start_run(request).await?.into_inner();
         Ok(Uuid::try_parse(&reply.run_id)?)
