@@ -8,6 +8,7 @@ pub(crate) mod desk;
 pub(crate) mod graphs;
 mod ground;
 pub(crate) mod judge;
+pub(crate) mod pair;
 mod process;
 mod replica;
 
@@ -273,14 +274,40 @@ impl House {
         Desk::new(self.connection(replica, &self.keys.operator()))
     }
 
+    pub(crate) const fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
     /// Tells all services of an agent that can do anything these graphs ask for.
     pub(crate) async fn agent(&self, name: &str) -> String {
-        let agent = Uuid::now_v7().to_string();
-        let spawned = AgentSpawned {
-            agent_id: agent.clone(),
+        self.spawned(AgentSpawned {
             name: name.to_owned(),
-            capabilities: Vec::new(),
             ..AgentSpawned::default()
+        })
+        .await
+    }
+
+    /// Of one that does the tasks of a mind's turns.
+    pub(crate) async fn agent_serving(
+        &self,
+        name: &str,
+        capabilities: &[&str],
+        mind: &str,
+    ) -> String {
+        self.spawned(AgentSpawned {
+            name: name.to_owned(),
+            capabilities: capabilities.iter().map(|&name| name.to_owned()).collect(),
+            serves_minds: vec![mind.to_owned()],
+            ..AgentSpawned::default()
+        })
+        .await
+    }
+
+    async fn spawned(&self, agent: AgentSpawned) -> String {
+        let agent_id = Uuid::now_v7().to_string();
+        let spawned = AgentSpawned {
+            agent_id: agent_id.clone(),
+            ..agent
         };
         let signal = Signal {
             signal_id: Uuid::now_v7().to_string(),
@@ -294,7 +321,7 @@ impl House {
         for service in self.neighbours.keys().chain([&"hypha"]) {
             self.deliver(service, "genesis", vec![signal.clone()]).await;
         }
-        agent
+        agent_id
     }
 
     /// A worker by hand whose calls go to the two replicas in turn.

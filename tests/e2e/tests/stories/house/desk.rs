@@ -186,6 +186,7 @@ impl Desk {
             run_id: run.to_owned(),
             reason: "asked by a story".to_owned(),
             grace_ms: Some(u32::try_from(grace.as_millis()).unwrap()),
+            ..CancelRunRequest::default()
         };
         let reply = self.0.runs().cancel_run(request).await.unwrap();
         reply.into_inner().state()

@@ -19,6 +19,7 @@ pub(super) fn furnish(folder: &TempDir, keys: &Keys, services: &[&'static str]) 
         (format!("{name}-service.key"), key)
     });
     let hypha = SigningKey::generate("hypha-1", Issuer::Hypha).unwrap();
+    keys.swarm().save(&folder.path().join("swarm.key")).unwrap();
     for (file, key) in own.chain([("hypha.key".to_owned(), hypha)]) {
         key.save(&folder.path().join(file)).unwrap();
         bundle = bundle.with(key.public());
@@ -79,6 +80,7 @@ pub(super) async fn start_postgres(
             "hypha" => &hypha_svc::MIGRATOR,
             "immune" => &immune_svc::MIGRATOR,
             "stigmergy" => &stigmergy_svc::MIGRATOR,
+            "swarm" => &swarm_svc::MIGRATOR,
             other => panic!("no story knows {other}"),
         };
         let migrated = migrate::apply(&pool, name, migrator, name).await;
