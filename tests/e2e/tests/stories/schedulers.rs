@@ -218,7 +218,11 @@ async fn whichever_scheduler_is_killed_the_oracle_finds_nothing() {
     );
     for verdict in &verdicts {
         assert_eq!(verdict["violations"], 0, "{verdict}");
-        assert_ne!(verdict["rows"], 0, "nothing was looked at: {verdict}");
+        let speaks_of_one_turn_at_once = verdict["id"] == "I-W4" || verdict["id"] == "I-W5";
+        assert!(
+            speaks_of_one_turn_at_once || verdict["rows"] != 0,
+            "nothing was looked at: {verdict}"
+        );
     }
     assert_eq!(
         i64::try_from(taken).unwrap(),
