@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -19,6 +20,33 @@ struct Service {
 
 /// Writes `.sqlx/` anew. What stood there stays until the new data is whole.
 pub(crate) fn prepare() -> anyhow::Result<()> {
+    let fresh = compiled()?;
+    replace(&fresh)?;
+    println!("sqlx: {} queries", snapshot(&data())?.len());
+    Ok(())
+}
+
+/// Fails if what stood in `.sqlx/` was not what the code and the migrations say. What is right stays untouched: new files would
+/// make whoever builds next build all services again.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let fresh = compiled()?;
+    let (before, after) = (snapshot(&data())?, snapshot(&fresh)?);
+    let names = before.keys().chain(after.keys());
+    let mut stale: Vec<&String> = names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .collect();
+    stale.sort();
+    stale.dedup();
+    if stale.is_empty() {
+        println!("sqlx: {} queries", before.len());
+        return Ok(fs::remove_dir_all(&fresh)?);
+    }
+    replace(&fresh)?;
+    anyhow::bail!(".sqlx/ was stale and has been mended, commit it: {stale:?}");
+}
+
+/// A folder with the data of now.
+fn compiled() -> anyhow::Result<PathBuf> {
     let services = services()?;
     let scratch = scratch()?;
     let url = scratch.superuser_url("postgres");
@@ -28,40 +56,20 @@ pub(crate) fn prepare() -> anyhow::Result<()> {
     runtime.block_on(migrate(&services, &url))?;
     let fresh = crate::root().join(".sqlx-new");
     empty(&fresh)?;
+    let mut touched = Touched::default();
     for service in &services {
-        touch(&service.folder.join("src"))?;
-        touch(&service.folder.join("tests"))?;
+        touched.all_of(&service.folder.join("src"))?;
     }
     if let Err(error) = compile(&services, &url, &fresh) {
         fs::remove_dir_all(&fresh)?;
         return Err(error);
     }
-    empty(&data())?;
-    fs::rename(&fresh, data())?;
-    println!(
-        "sqlx: {} queries of {} services",
-        snapshot()?.len(),
-        services.len()
-    );
-    Ok(())
+    Ok(fresh)
 }
 
-/// Fails if what stood in `.sqlx/` was not what the code and the migrations say.
-pub(crate) fn check() -> anyhow::Result<()> {
-    let before = snapshot()?;
-    prepare()?;
-    let after = snapshot()?;
-    let names = before.keys().chain(after.keys());
-    let mut stale: Vec<&String> = names
-        .filter(|name| before.get(*name) != after.get(*name))
-        .collect();
-    stale.sort();
-    stale.dedup();
-    anyhow::ensure!(
-        stale.is_empty(),
-        ".sqlx/ was stale and has been mended, commit it: {stale:?}"
-    );
-    Ok(())
+fn replace(fresh: &Path) -> anyhow::Result<()> {
+    empty(&data())?;
+    Ok(fs::rename(fresh, data())?)
 }
 
 fn data() -> PathBuf {
@@ -131,38 +139,58 @@ fn empty(folder: &Path) -> anyhow::Result<()> {
     Ok(fs::create_dir_all(folder)?)
 }
 
-/// Makes the compiler look again: only what it recompiles writes its data.
-fn touch(folder: &Path) -> anyhow::Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
+/// Files that look changed, so that the compiler looks again: only what it recompiles writes its data. Afterwards they are as old
+/// as they were, and nobody builds them once more.
+#[derive(Debug, Default)]
+struct Touched(Vec<(PathBuf, SystemTime)>);
+
+impl Touched {
+    fn all_of(&mut self, folder: &Path) -> anyhow::Result<()> {
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                self.all_of(&path)?;
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let file = File::options().append(true).open(&path)?;
+                let was = file.metadata()?.modified()?;
+                file.set_modified(now())?;
+                self.0.push((path, was));
+            }
+        }
+        Ok(())
     }
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            touch(&path)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            File::options()
+}
+
+impl Drop for Touched {
+    fn drop(&mut self) {
+        for (path, was) in &self.0 {
+            let aged = File::options()
                 .append(true)
-                .open(&path)?
-                .set_modified(now())?;
+                .open(path)
+                .and_then(|file| file.set_modified(*was));
+            if let Err(error) = aged {
+                eprintln!("{} will be built again: {error}", path.display());
+            }
         }
     }
-    Ok(())
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "a file's time of change is the wall clock's"
 )]
-fn now() -> std::time::SystemTime {
-    std::time::SystemTime::now()
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
-/// Checks the whole workspace, so that features are those of every other build.
+/// Checks the libraries of the whole workspace, so that features are those of every other build. Nothing else has such queries.
 fn compile(services: &[Service], url: &str, into: &Path) -> anyhow::Result<()> {
     let mut cargo = crate::command("cargo");
     cargo
-        .args(["check", "--quiet", "--workspace", "--all-targets"])
+        .args(["check", "--quiet", "--workspace", "--lib"])
         .current_dir(crate::root());
     cargo.env("SQLX_OFFLINE_DIR", into);
     for service in services {
@@ -173,11 +201,11 @@ fn compile(services: &[Service], url: &str, into: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `.sqlx/` holds, by file name.
-fn snapshot() -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+/// What such a folder holds, by file name.
+fn snapshot(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
-    if data().is_dir() {
-        for entry in fs::read_dir(data())? {
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder)? {
             let entry = entry?;
             files.insert(
                 entry.file_name().to_string_lossy().into_owned(),
