@@ -13,7 +13,7 @@ use crate::exit::Exit;
 /// Pass on work or an area, or answer such an offer; as the mind itself, inside `cambium mind operate`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cambium hand-off offer weksa --area docs --reason 'it knows them better'\n  cambium hand-off accept eureka:hand_off:docs-1"
+    after_help = "Examples:\n  cambium hand-off offer weksa --area docs --reason 'it knows them better'\n  cambium hand-off accept eureka:hand_off:01977f3a-5c1e-7d44-9a51-0d7a2f6b8c10"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,11 +29,13 @@ enum What {
     )]
     Offer(Offer),
     /// Take what was offered
-    #[command(after_help = "Example:\n  cambium hand-off accept eureka:hand_off:docs-1")]
+    #[command(
+        after_help = "Example:\n  cambium hand-off accept eureka:hand_off:01977f3a-5c1e-7d44-9a51-0d7a2f6b8c10"
+    )]
     Accept(Answer),
     /// Leave it with its holder
     #[command(
-        after_help = "Example:\n  cambium hand-off decline eureka:hand_off:docs-1 --reason 'I have too much'"
+        after_help = "Example:\n  cambium hand-off decline eureka:hand_off:01977f3a-5c1e-7d44-9a51-0d7a2f6b8c10 --reason 'I have too much'"
     )]
     Decline(Answer),
 }

@@ -30,6 +30,8 @@ const K: i64 = 4;
 const CAP: i64 = 50_000;
 /// What the wallet gets every second: enough for a few dozen turns, so that it holds them back again and again.
 const ALLOWANCE: i64 = 400_000;
+/// The laws that speak of what is played: nothing is lent here, and more than one turn lives at once.
+const PLAYED: [&str; 7] = ["I-W1", "I-W2", "I-W3", "I-W6", "I-W7", "I-W9", "I-W10"];
 /// For what was begun to end once nobody is killed any more.
 const QUIET: Duration = Duration::from_secs(60);
 
@@ -218,9 +220,10 @@ async fn whichever_scheduler_is_killed_the_oracle_finds_nothing() {
     );
     for verdict in &verdicts {
         assert_eq!(verdict["violations"], 0, "{verdict}");
-        let speaks_of_one_turn_at_once = verdict["id"] == "I-W4" || verdict["id"] == "I-W5";
+        let has_looked = verdict["rows"] != 0;
+        let is_of_this = PLAYED.iter().any(|law| verdict["id"] == *law);
         assert!(
-            speaks_of_one_turn_at_once || verdict["rows"] != 0,
+            has_looked || !is_of_this,
             "nothing was looked at: {verdict}"
         );
     }

@@ -198,6 +198,7 @@ pub(super) const DEMOS: &[Step] = &[
         "cambium demo workflow.json.gz --json",
     ),
     line("cambium demo ci.yml --graph jobs --workers 8 --speed 100 --keep"),
+    line("cambium demo --swarm"),
 ];
 
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
@@ -214,8 +215,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
     lines.chain(others.copied())
 }
 
+/// A mind as another house kept it.
+const REMNANT: &str = r#"{"agent_id": "wren", "identity": {"name": "Wren", "public_description": "Small."}, "canonical_state": {}}"#;
+
 /// What the examples name.
-pub(super) const FILES: [(&str, &str); 12] = [
+pub(super) const FILES: [(&str, &str); 16] = [
     (
         "graph.yaml",
         "name: report
@@ -289,6 +293,17 @@ capabilities: [role:writer]
     (
         "rule.json",
         r#"{"ruleId": "often-late", "signalType": "task.lease_lost", "severity": 0.5, "response": "log", "window": "10m", "minCount": 3}"#,
+    ),
+    (
+        "weksa.json",
+        r#"{"publicName": "Weksa", "publicDescription": "Keeps the house.", "voiceSummary": "Dry."}"#,
+    ),
+    ("remnant.json", REMNANT),
+    ("remnant.yaml", REMNANT),
+    (
+        "documents.json",
+        r#"[{"id": "eureka:campaign:docs", "kind": "campaign", "payload":
+            {"label": "docs", "title": "New docs", "goal": "Every chapter is new.", "started_on": "2026-06-01"}}]"#,
     ),
     ("answer.json", r#"{"by": "grace"}"#),
     ("write.sh", "#!/bin/sh\necho '{\"text\": \"written\"}'\n"),
