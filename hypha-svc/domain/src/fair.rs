@@ -15,6 +15,8 @@ pub struct Turns<K> {
     served: i64,
     /// The turn that each key's next task gets at the earliest.
     next: HashMap<K, i64>,
+    /// Nothing lay in the queue at the last look, and nothing was taken since.
+    is_idle: bool,
 }
 
 impl<K: Eq + Hash> Turns<K> {
@@ -24,11 +26,13 @@ impl<K: Eq + Hash> Turns<K> {
         Self {
             served: start,
             next: HashMap::new(),
+            is_idle: false,
         }
     }
 
     /// The turn of one more task of a key.
     pub fn take(&mut self, key: K) -> i64 {
+        self.is_idle = false;
         if self.next.len() >= REMEMBERED {
             let served = self.served;
             self.next.retain(|_, next| *next > served + 1);
@@ -38,6 +42,12 @@ impl<K: Eq + Hash> Turns<K> {
         let turn = (*next).max(first);
         *next = turn.saturating_add(1);
         turn
+    }
+
+    /// Nothing lies in the queue. Whether these turns may be forgotten: not at the first such look, for what was just taken may not lie
+    /// there yet, and turns that began anew beside it would all come after it.
+    pub fn found_empty(&mut self) -> bool {
+        std::mem::replace(&mut self.is_idle, true)
     }
 
     /// A turn was served. Late news of an earlier one change nothing.
@@ -71,6 +81,17 @@ mod tests {
 
         let soon: Vec<u8> = (0..10).map(|_| lowest(&mut ready).unwrap().1).collect();
         assert_eq!(soon.iter().filter(|key| **key == 2).count(), 5);
+    }
+
+    #[test]
+    fn a_look_before_the_work_lies_there_forgets_no_turns() {
+        let mut turns = Turns::from(0);
+        turns.take(1);
+        assert!(!turns.found_empty(), "it may be on its way");
+        turns.take(2);
+
+        assert!(!turns.found_empty(), "so may this");
+        assert!(turns.found_empty(), "nothing has come since");
     }
 
     #[test]

@@ -59,14 +59,18 @@ impl Fair {
         self.places().keys().copied().collect()
     }
 
-    /// What lies at the head of each of these places. Where nothing does, turns begin anew with the next task.
+    /// What lies at the head of each of these places. Where nothing does at two looks, and nothing came between them, turns begin anew
+    /// with the next task.
     pub(crate) fn note_heads(&self, heads: impl IntoIterator<Item = (Place, Option<i64>)>) {
         let mut places = self.places();
         for (place, head) in heads {
-            match (head, places.get_mut(&place)) {
-                (Some(head), Some(turns)) => turns.serve(head.saturating_sub(1)),
-                (None, _) => drop(places.remove(&place)),
-                (Some(_), None) => {}
+            let Some(turns) = places.get_mut(&place) else {
+                continue;
+            };
+            match head {
+                Some(head) => turns.serve(head.saturating_sub(1)),
+                None if turns.found_empty() => drop(places.remove(&place)),
+                None => {}
             }
         }
     }
