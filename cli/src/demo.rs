@@ -50,7 +50,8 @@ pub(crate) struct Args {
     /// Instead of a graph, minds that take turns from one wallet
     #[arg(long, conflicts_with_all = ["path", "graph", "agents", "input", "speed"])]
     swarm: bool,
-    /// What the minds' turns cost: CSV with the columns `agent` and `usd` [default: our own example]
+    /// What the minds' turns cost: CSV with the columns `agent` and `usd` [default: ../shared/data/costs/turns.csv where it is, else
+    /// our own example]
     #[arg(long, value_name = "FILE", requires = "swarm")]
     costs: Option<PathBuf>,
 }

@@ -38,9 +38,9 @@ impl Config {
             admin: env.parsed("GENESIS_ADMIN", SocketAddr::from(([127, 0, 0, 1], 9_072)))?,
             database_url: env.secret("GENESIS_DATABASE_URL")?,
             connections: env.parsed("GENESIS_CONNECTIONS", 8)?,
-            key: key(env, "GENESIS_KEY")?,
+            key: SigningKey::named(env, "GENESIS_KEY")?,
             credentials: Credentials {
-                key: key(env, "GENESIS_SERVICE_KEY")?,
+                key: SigningKey::named(env, "GENESIS_SERVICE_KEY")?,
                 service: NAME,
             },
             bundle: Bundle::load(Path::new(&env.required("CAMBIUM_BUNDLE")?))
@@ -60,11 +60,6 @@ fn receivers(env: &Env) -> HashMap<String, String> {
         .into_iter()
         .filter_map(|(name, variable)| Some((name.to_owned(), env.text(variable)?)));
     known.collect()
-}
-
-fn key(env: &Env, name: &'static str) -> anyhow::Result<Arc<SigningKey>> {
-    let key = SigningKey::load(Path::new(&env.required(name)?)).context(name)?;
-    Ok(Arc::new(key))
 }
 
 #[cfg(test)]

@@ -111,9 +111,9 @@ impl Config {
             listen: env.parsed("HYPHA_LISTEN", SocketAddr::from(([127, 0, 0, 1], 7071)))?,
             admin: env.parsed("HYPHA_ADMIN", SocketAddr::from(([127, 0, 0, 1], 9071)))?,
             database_url: env.secret("HYPHA_DATABASE_URL")?,
-            key: key(env, "HYPHA_KEY")?,
+            key: SigningKey::named(env, "HYPHA_KEY")?,
             credentials: Credentials {
-                key: key(env, "HYPHA_SERVICE_KEY")?,
+                key: SigningKey::named(env, "HYPHA_SERVICE_KEY")?,
                 service: NAME,
             },
             bundle: Bundle::load(Path::new(&env.required("CAMBIUM_BUNDLE")?))
@@ -126,11 +126,6 @@ impl Config {
             spawn_after: Duration::from_millis(env.parsed("HYPHA_SPAWN_AFTER_MS", 5_000)?),
         })
     }
-}
-
-fn key(env: &Env, name: &'static str) -> anyhow::Result<Arc<SigningKey>> {
-    let key = SigningKey::load(Path::new(&env.required(name)?)).context(name)?;
-    Ok(Arc::new(key))
 }
 
 #[cfg(test)]

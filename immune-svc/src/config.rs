@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use cambium_service_kit::config::{Env, Secret};
@@ -39,7 +38,7 @@ const RECEIVERS: [(&str, &str); 3] = [
 impl Config {
     pub fn from_env(env: &Env) -> anyhow::Result<Self> {
         let service_key = "IMMUNE_SERVICE_KEY";
-        let key = SigningKey::load(Path::new(&env.required(service_key)?)).context(service_key)?;
+        let key = SigningKey::named(env, service_key)?;
         let receivers = RECEIVERS
             .iter()
             .filter_map(|(name, variable)| Some(((*name).to_owned(), env.text(variable)?)));
@@ -48,10 +47,7 @@ impl Config {
             admin: env.parsed("IMMUNE_ADMIN", SocketAddr::from(([127, 0, 0, 1], 9_073)))?,
             database_url: env.secret("IMMUNE_DATABASE_URL")?,
             connections: env.parsed("IMMUNE_CONNECTIONS", 8)?,
-            credentials: Credentials {
-                key: Arc::new(key),
-                service: NAME,
-            },
+            credentials: Credentials { key, service: NAME },
             bundle: Bundle::load(Path::new(&env.required("CAMBIUM_BUNDLE")?))
                 .context("CAMBIUM_BUNDLE")?,
             receivers: receivers.collect(),

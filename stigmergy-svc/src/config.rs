@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use cambium_service_kit::config::{Env, Secret};
@@ -31,7 +30,7 @@ pub struct Config {
 impl Config {
     pub fn from_env(env: &Env) -> anyhow::Result<Self> {
         let key = "STIGMERGY_SERVICE_KEY";
-        let key = SigningKey::load(Path::new(&env.required(key)?)).context(key)?;
+        let key = SigningKey::named(env, key)?;
         let bundle = "CAMBIUM_BUNDLE";
         Ok(Self {
             listen: env.parsed(
@@ -41,10 +40,7 @@ impl Config {
             admin: env.parsed("STIGMERGY_ADMIN", SocketAddr::from(([127, 0, 0, 1], 9_074)))?,
             database_url: env.secret("STIGMERGY_DATABASE_URL")?,
             connections: env.parsed("STIGMERGY_CONNECTIONS", 6)?,
-            credentials: Credentials {
-                key: Arc::new(key),
-                service: NAME,
-            },
+            credentials: Credentials { key, service: NAME },
             bundle: Bundle::load(Path::new(&env.required(bundle)?)).context(bundle)?,
             immune: env.text("STIGMERGY_IMMUNE_ADDR"),
         })

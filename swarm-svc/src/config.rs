@@ -41,9 +41,9 @@ impl Config {
             admin: env.parsed("SWARM_ADMIN", SocketAddr::from(([127, 0, 0, 1], 9_075)))?,
             database_url: env.secret("SWARM_DATABASE_URL")?,
             connections: env.parsed("SWARM_CONNECTIONS", 8)?,
-            key: key(env, "SWARM_KEY")?,
+            key: SigningKey::named(env, "SWARM_KEY")?,
             credentials: Credentials {
-                key: key(env, "SWARM_SERVICE_KEY")?,
+                key: SigningKey::named(env, "SWARM_SERVICE_KEY")?,
                 service: NAME,
             },
             bundle: Bundle::load(Path::new(&env.required("CAMBIUM_BUNDLE")?))
@@ -52,11 +52,6 @@ impl Config {
             pulse: (pulse > 0).then(|| Duration::from_millis(pulse)),
         })
     }
-}
-
-fn key(env: &Env, name: &'static str) -> anyhow::Result<Arc<SigningKey>> {
-    let key = SigningKey::load(Path::new(&env.required(name)?)).context(name)?;
-    Ok(Arc::new(key))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 use uuid::Uuid;
 
-pub(crate) use swarm::{Swarm, turn};
+pub(crate) use swarm::turn;
 pub(crate) use worker::Worker;
 
 pub(crate) type Authenticated = InterceptedService<Channel, Bearer>;
@@ -439,26 +439,6 @@ impl Fixture {
     /// The same call as somebody else.
     pub(crate) fn as_token(&self, token: &str) -> Authenticated {
         with_token(self.channel.clone(), token)
-    }
-
-    /// The same, of an agent that may be given the work of these minds' turns.
-    pub(crate) async fn serving(
-        &self,
-        name: &str,
-        capabilities: &[&str],
-        minds: &[&str],
-    ) -> Worker {
-        let agent = told(name, capabilities, minds);
-        let agent = tell_of_agent(&self.channel, &self.keys, WORKSPACE, agent).await;
-        register(&self.channel, &self.keys, name, agent).await
-    }
-
-    /// Swarm, as it calls here.
-    pub(crate) fn swarm(&self) -> Swarm {
-        Swarm::calling(with_token(
-            self.channel.clone(),
-            &self.keys.service("swarm"),
-        ))
     }
 
     /// A registered worker with one agent that can do these things.

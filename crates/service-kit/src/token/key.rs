@@ -4,8 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::{fmt, process};
 
+use anyhow::Context as _;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::{Claims, Mint};
 use super::{Issuer, KeyError, TokenError, crypto};
+use crate::config::Env;
 
 /// What verifies the tokens of one [`SigningKey`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +62,12 @@ impl SigningKey {
         let stored: Stored = serde_json::from_slice(&text).map_err(|_| malformed())?;
         let pkcs8 = STANDARD.decode(&stored.private).map_err(|_| malformed())?;
         Self::from_pkcs8(stored.kid, stored.issuer, pkcs8).map_err(|_| malformed())
+    }
+
+    /// The key in the file that a setting names.
+    pub fn named(env: &Env, name: &'static str) -> anyhow::Result<Arc<Self>> {
+        let key = Self::load(Path::new(&env.required(name)?)).context(name)?;
+        Ok(Arc::new(key))
     }
 
     /// Writes the key, private part and all, for its owner's eyes only (0600).
